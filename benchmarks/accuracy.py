@@ -156,9 +156,9 @@ class Accuracy:
         print(f"  gpt: perplexity {before:.3f} in float, {after:.3f} in int8")
         self.bench.bar("gpt int8, perplexity over that of float", after / before, 1.01, "x", False)
         self.bench.bar(f"gpt int8 (ONNX Runtime MinMax {theirs:.2f})", sqnr(test["y"], got), theirs, "dB", True)
-        for form in ("sums", "wide"):
-            ratio = self.ours("gpt", "--per-channel", "--results", form)
-            print(f"       gpt int8 per channel, --results {form}: {ratio:.2f} dB")
+        for types in ("sums", "wide"):
+            ratio = self.ours("gpt", "--per-channel", "--results", types)
+            print(f"       gpt int8 per channel, --results {types}: {ratio:.2f} dB")
         theirs = self.pt2e_x86("gpt")
         ours = self.ours("gpt", "--per-channel", "--results", "float32", "--ops", "linear", "--method", "mse")
         self.bench.bar(f"gpt products only (PT2E X86 {theirs:.2f})", ours, theirs - 0.5, "dB", True)

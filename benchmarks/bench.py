@@ -4,8 +4,8 @@
 Sections: speed (generated C against emx-onnx-cgen's C and ONNX Runtime, one core, batch 1), compile (time and peak
 memory of quantc on large models), quantize (calibration against ONNX Runtime's; int8 against float), accuracy
 (quantized networks against ONNX Runtime's and PyTorch's; accuracy.py), targets (int8 code for this machine against
-OpenVINO, kernels against the peak of their instructions; targets.py), forms (codes of 8 and 16 bits, recurrent
-layers of codes, dynamic and weight-only quantization against float; forms.py), transformers (MiniLM-L6 and a block of
+OpenVINO, kernels against the peak of their instructions; targets.py), schemes (codes of 8 and 16 bits, recurrent
+layers of codes, dynamic and weight-only quantization against float; schemes.py), transformers (MiniLM-L6 and a block of
 Llama on codes; transformers_bench.py), threads (a large product on one and two threads; threads.py), sizes (programs whose sizes each run chooses beside static ones; sizes.py), python (what calls
 from Python add; python_calls.py). Each bar of the project is printed with its verdict; a missed one makes the exit
 status 1.
@@ -247,7 +247,7 @@ class Bench:
         size = dict(inputs=int(np.prod(shapes[0])), outputs=int(np.prod(shapes[1])))
         programs = {"float": [], "int8": ["--rules", rules]}
         best = {what: self.time_quantc(f"{model}_{what}", path, size, *flags) for what, flags in programs.items()}
-        for _ in range(6):  # in turns: what else the machine does then meets both
+        for _ in range(6):  # interleaved: what else the machine does then meets both
             for what in programs:
                 again = run(*one_core(self.work / f"{model}_{what}_quantc_time"))
                 best[what] = min(best[what], float(again.stdout.split()[0]))
@@ -282,16 +282,16 @@ class Bench:
             targets.beside_portable(name, MODELS / f"{name}.onnx")
         targets.kernels(ROOT)
 
-    # -- forms -----------------------------------------------------------------------------------------------------
+    # -- schemes -----------------------------------------------------------------------------------------------------
 
-    def forms(self) -> None:
-        from forms import Forms
+    def schemes(self) -> None:
+        from schemes import Schemes
 
-        print("quantized forms, code for this machine built with -O2 beside float, microseconds, batch 1, one core")
-        forms = Forms(self, run)
-        forms.cnn("tv_mobilenet_v2_025", MODELS / "tv_mobilenet_v2_025.onnx")
-        forms.gru(self.make("make_network.py", "gru.onnx", "gru"))
-        forms.bert(self.make("make_network.py", "bert_small.onnx", "bert_small"))
+        print("quantized schemes, code for this machine built with -O2 beside float, microseconds, batch 1, one core")
+        schemes = Schemes(self, run)
+        schemes.cnn("tv_mobilenet_v2_025", MODELS / "tv_mobilenet_v2_025.onnx")
+        schemes.gru(self.make("make_network.py", "gru.onnx", "gru"))
+        schemes.bert(self.make("make_network.py", "bert_small.onnx", "bert_small"))
 
     # -- transformers ----------------------------------------------------------------------------------------------
 
@@ -339,7 +339,7 @@ class Bench:
 
 def main() -> None:
     bench = Bench(Path(sys.argv[1]).resolve())
-    for section in sys.argv[2:] or ["speed", "compile", "quantize", "targets", "forms", "transformers", "threads", "sizes", "python", "accuracy"]:
+    for section in sys.argv[2:] or ["speed", "compile", "quantize", "targets", "schemes", "transformers", "threads", "sizes", "python", "accuracy"]:
         getattr(bench, section)()
     (bench.work / "results.json").write_text(json.dumps(bench.results, indent=1) + "\n")
     if bench.missed:

@@ -1,6 +1,6 @@
 """Programs whose sizes each run chooses beside those that were compiled for the numbers: run time, compile time, code and arena.
 
-Both programs run in turns, and the least processor time of each counts, so that what else the machine does matters little.
+Both programs run in rounds, and the least processor time of each counts, so that what else the machine does matters little.
 """
 import os
 import re
@@ -14,7 +14,7 @@ import numpy as np
 ROOT = Path(__file__).resolve().parent.parent
 # Times the static program takes, built for size; built for speed it has every size as a constant, and the ratio is only printed.
 RUN_BAR, COMPILE_BAR, CODE_BAR, ARENA_BAR = 1.05, 3.0, 1.5, 1.02
-TURNS, RUNS = 14, 8
+ROUNDS, RUNS = 14, 8
 
 
 DYNAMIC = "[[rule]]\npattern = '.*'\nkind = 'dynamic'\nskip_unsupported = true\n"
@@ -134,9 +134,9 @@ class Sizes:
         return "" if done.returncode == 0 else done.stderr.strip().splitlines()[0].removeprefix(f"{model}: ")
 
     def compile_times(self, model: Path, *sizes: list) -> list:
-        """Least processor seconds of compiling the model with each of the sizes, in turns."""
+        """Least processor seconds of compiling the model with each of the sizes, in rounds."""
         out, best = self.bench.work / "timed", [1e9] * len(sizes)
-        for _ in range(TURNS):
+        for _ in range(ROUNDS):
             for i, flags in enumerate(sizes):
                 shutil.rmtree(out, ignore_errors=True)
                 usage = spent_by(self.bench.quantc, "compile", model, "-o", out, "--name", "net", *flags)
@@ -162,8 +162,8 @@ class Sizes:
         def spent(out: Path, runs: int) -> float:
             return spent_by(out / "net_test", runs, cwd=out).ru_utime
 
-        turns = [[(spent(out, RUNS + 1), spent(out, 1)) for out in projects] for _ in range(TURNS)]
-        return [min(turn[i][0] for turn in turns) - min(turn[i][1] for turn in turns) for i in range(len(projects))]
+        rounds = [[(spent(out, RUNS + 1), spent(out, 1)) for out in projects] for _ in range(ROUNDS)]
+        return [min(round_[i][0] for round_ in rounds) - min(round_[i][1] for round_ in rounds) for i in range(len(projects))]
 
     def beside(self, name: str, exported: tuple, dims: dict, shape: tuple, *rules) -> None:
         model, symbols = exported

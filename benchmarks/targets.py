@@ -1,4 +1,4 @@
-"""int8 networks in generated code for this machine beside OpenVINO, one core, batch 1, in turns in one run.
+"""int8 networks in generated code for this machine beside OpenVINO, one core, batch 1, interleaved in one run.
 
 The networks have seeded weights and are quantized by ONNX Runtime (QDQ, unsigned activations, weights per channel), so
 that both compute the same. quantc's code is built with plain `cc -O2`: it names its instructions itself.
@@ -12,7 +12,7 @@ import numpy as np
 
 # At most this many times OpenVINO's time.
 BARS = {"resnet18": 1.5, "resnet50": 1.5, "tv_mobilenet_v2_025": 1.8, "mobilenet_v2": 1.8, "minilm": 1.8, "bert_base": 1.7}
-TURNS = 6
+ROUNDS = 6
 
 
 class Targets:
@@ -52,7 +52,7 @@ class Targets:
         best["native"] = self.bench.time_quantc(f"{name}_native", path, size, "--weights", "incbin", "--target", "native",
                                                 cflags="-O2")
         best["OpenVINO"] = float("inf")
-        for _ in range(TURNS):  # in turns: what else the machine does then meets all
+        for _ in range(ROUNDS):  # interleaved: what else the machine does then meets all
             for _ in range(20):
                 start = time.perf_counter()
                 request.infer([x])
@@ -72,7 +72,7 @@ class Targets:
         size = dict(inputs=int(np.prod(session.get_inputs()[0].shape)), outputs=int(np.prod(session.get_outputs()[0].shape)))
         best = {"portable": self.bench.time_quantc(f"{name}_float_portable", model, size),
                 "native": self.bench.time_quantc(f"{name}_float_native", model, size, "--target", "native", cflags="-O2")}
-        for _ in range(TURNS):
+        for _ in range(ROUNDS):
             for what in best:
                 again = self.run(self.bench.work / f"{name}_float_{what}_quantc_time")
                 best[what] = min(best[what], float(again.stdout.split()[0]))

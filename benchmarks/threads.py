@@ -1,4 +1,4 @@
-"""Large products in generated code on one and on two threads that the caller brings, in turns in one run.
+"""Large products in generated code on one and on two threads that the caller brings, interleaved in one run.
 
 The program of a project that was compiled with --threads has a pool of its own: two threads that wait actively, since
 what is measured is the code and not the waking of threads.
@@ -22,9 +22,9 @@ MAIN = r"""
 #include <time.h>
 #include "model.h"
 
-typedef void part_function(const void *call, int32_t first, int32_t last);
+typedef void subrange_function(const void *call, int32_t first, int32_t last);
 static _Atomic int go, done, ends;
-static struct { part_function *part; const void *call; int32_t first, last; } other;
+static struct { subrange_function *part; const void *call; int32_t first, last; } other;
 
 static void *work(void *unused) {
   for (int seen = 0;;) {
@@ -35,7 +35,7 @@ static void *work(void *unused) {
     atomic_store(&done, seen);
   }
 }
-static void on_two(void *threads, int32_t units, part_function *part, const void *call) {
+static void on_two(void *threads, int32_t units, subrange_function *part, const void *call) {
   const int32_t middle = units / 2;
   (void)threads;
   other.part = part, other.call = call, other.first = middle, other.last = units;

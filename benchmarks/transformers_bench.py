@@ -1,4 +1,4 @@
-"""Quantized transformers in generated code for this machine, one core, all in turns in one run: MiniLM-L6 beside an earlier quantc,
+"""Quantized transformers in generated code for this machine, one core, all interleaved in one run: MiniLM-L6 beside an earlier quantc,
 where QUANTC_BEFORE names one, and a block of Llama beside its own float code. All is code of quantc, on one thread: it is measured in
 the processor's time, which does not count others' work on a busy machine."""
 import os
@@ -10,7 +10,7 @@ import numpy as np
 
 # At least this many times as fast: MiniLM as before attention was one op on codes, Llama as in float.
 BEFORE_BAR, FLOAT_BAR = 1.3, 2.0
-TURNS = 8
+ROUNDS = 8
 RULE = "[[rule]]\npattern = '.*'\nkind = 'dynamic'\nskip_unsupported = true\n"
 RULES = {"dynamic": RULE, "dynamic per token": RULE + "per_token = true\nsymmetric = true\n"}
 BLOCK = dict(vocab_size=64, hidden_size=2048, intermediate_size=5632, num_hidden_layers=1, num_attention_heads=32,
@@ -56,7 +56,7 @@ class Transformers:
 
     def best(self, programs: dict) -> dict:
         best = dict.fromkeys(programs, float("inf"))
-        for _ in range(TURNS):
+        for _ in range(ROUNDS):
             for what, program in programs.items():
                 best[what] = min(best[what], float(self.run(program).stdout.split()[0]))
         return best

@@ -1,4 +1,4 @@
-"""The little of C's preprocessor that it takes to see what a piece of kernel source names.
+"""The little of C's preprocessor that it takes to see what a fragment of kernel source names.
 
 Text is kept as written: comments, blanks and line ends are tokens of their own, and a macro's replacement keeps the lines
 of its definition, so that an expanded definition reads like one that was written by hand.

@@ -8,7 +8,7 @@ A folder holds FOLDER.h (parameter structs and the contract), portable.c (bodies
   kernel NAME[selector, ...](operand, optional?, ...) -> (result, ...)
     params STRUCT
     epilogue STAGE, ...
-    [units NAME PREFIX [scratch RESULT] [pieces BYTES,...]]
+    [units NAME PREFIX [scratch RESULT] [vectors BYTES,...]]
     [means copy BYTES | means list VALUES COUNT | means test COUNT | means check NUMBER] [if CONDITION ...]
     body SYMBOL [in FILE] [stack BYTES]
   stage NAME(operand, optional?, ...)
@@ -28,11 +28,11 @@ MACHINE.c (MACHINE.cu where the folder has it), others in portable.c, unless FIL
 SYMBOL_units(parameters) says how many units there are, SYMBOL_shared(parameters), where a block of threads computes a
 unit, how much shared memory that takes (kernels/common/cuda.h).
 A kernel whose calls can be split among threads names its units, for the bodies after that line; PREFIX_units and
-PREFIX_part in FOLDER/split.c count them and make calls of some of them (kernels/common/units.h). {selector} in PREFIX
+PREFIX_subrange in FOLDER/split.c count them and make calls of some of them (kernels/common/units.h). {selector} in PREFIX
 stands for the value of a body, {selector.bytes} for the bytes of an element of that type. With `scratch` each unit has
-that result for itself: PREFIX_part moves it on, and only devices split such calls, which then have room for all units. With
-`pieces` units are elements of so many bytes, of operands and result, and a thread of a device takes 16 bytes of the largest of
-them at once: PREFIX_place and PREFIX_spans say how operands lie (kernels/common/pieces.h).
+that result for itself: PREFIX_subrange moves it on, and only devices split such calls, which then have room for all units. With
+`vectors` units are elements of so many bytes, of operands and result, and a thread of a device takes 16 bytes of the largest of
+them at once: PREFIX_advance and PREFIX_spans say how operands lie (kernels/common/vectors.h).
 
 What passes over Programs may do with calls of a kernel is said here too; CONDITION is NAME=VALUE,... of a selector, a
 member, or a member of the stage before (`before.NAME`), and all of them must hold.
@@ -51,7 +51,7 @@ Written to OUTPUT_DIR:
   FOLDER_MACHINE_table.c  thunks of the bodies for that machine
   folders.inc, machines.inc, variants.inc   the lists of folders, of machine tables, of *.variant.cpp
   dots.inc          the folders with bodies whose dot products are as the program says (kernels/numerics/dot.h)
-  sources.inc       the sources of all bodies, taken apart (kernel_parts.py), and the headers that backends print whole:
+  sources.inc       the sources of all bodies, taken apart (kernel_chunks.py), and the headers that backends print whole:
                     some of kernels/common, and the runtimes of generated code, ROOT/runtime/*/*.h
   isa.inc, isa.cmake, common/*.h    what the tables of instruction sets say (isa_tables.py)
 Files are rewritten only when they change, so nothing rebuilds without need.
@@ -63,7 +63,7 @@ import re
 import sys
 
 import isa_tables
-from kernel_parts import read_parts
+from kernel_chunks import read_chunks
 
 STRUCT = re.compile(r"typedef struct \{(.*?)\}\s*(qk_\w+);", re.S)
 FIELD = re.compile(r"\b(int32_t|int64_t|float|qk_\w+)\s+([^;]+);")
@@ -73,16 +73,16 @@ KERNEL = re.compile(r"^kernel (\w+)(?:\[([\w, ]+)\])?\(([\w, ?]*)\) -> \(([\w, ?
 STAGE = re.compile(r"^stage (\w+)\(([\w, ?]*)\)$")
 EPILOGUE = re.compile(r"^epilogue ([\w, ]+)$")
 PARAMS = re.compile(r"^params (\w+)$")
-UNITS = re.compile(r"^units (\w+) (\S+)(?: scratch (\w+))?(?: pieces (\S+))?$")
+UNITS = re.compile(r"^units (\w+) (\S+)(?: scratch (\w+))?(?: vectors (\S+))?$")
 FUSION = re.compile(r"^(from|joined by) (\w+) of (\w+)(?: if ((?:(?!with )\S+ ?)+))?(?:with (.+))?$")
 MEANS = re.compile(r"^means (copy \w+|list \w+ \w+|test \w+|check \w+)(?: if (.+))?$")
 NUMBER = re.compile(r"-?(\d+(\.\d+)?|inf)$")
-PIECE_BYTES = 16
+VECTOR_BYTES = 16
 BODY = re.compile(r"^body (\S+)(?: in (\S+))?(?: stack (\d+))?$")
 GROUP = re.compile(r"\{(\w+)=([^}]*)\}")
 DEFAULT_STACK = 1024
 # Headers of kernels that backends print whole, in front of the kernels that a program calls.
-WHOLE_HEADERS = [f"kernels/common/{name}.h" for name in ("cuda", "pieces", "processor", "target")]
+WHOLE_HEADERS = [f"kernels/common/{name}.h" for name in ("cuda", "vectors", "processor", "target")]
 
 
 def write(path, text):
@@ -146,8 +146,8 @@ class Kernel:
     def __init__(self, folder, name, selectors, inputs, outputs, stage=False):
         self.folder, self.name, self.selectors, self.stage, self.epilogue = folder, name, items(selectors), stage, []
         self.inputs, self.outputs = items(inputs), items(outputs)
-        self.params, self.bodies = None, []  # bodies: (symbol, values of the selectors, file, stack, elements of a piece, split)
-        self.unit = self.prefix = self.scratch = self.pieces = self.means = ""
+        self.params, self.bodies = None, []  # bodies: (symbol, values of the selectors, file, stack, elements of a vector_width, split)
+        self.unit = self.prefix = self.scratch = self.vectors = self.means = ""
         self.fusions = []  # of a stage: (whether it is there, kernel, member that counts, conditions, members of the stage)
 
     def add_bodies(self, pattern, file, stack, where):
@@ -163,8 +163,8 @@ class Kernel:
             own = file or self.file_of(values.get("machine", "portable"))
             named = {s: Value(v) for s, v in values.items()}
             split = self.prefix.format(**named)  # what the functions that split calls of it are named after
-            piece = PIECE_BYTES // max(map(int, self.pieces.format(**named).split(","))) if self.pieces else 0
-            self.bodies.append((symbol, [values[s] for s in self.selectors], own, stack, piece, split))
+            vector_width = VECTOR_BYTES // max(map(int, self.vectors.format(**named).split(","))) if self.vectors else 0
+            self.bodies.append((symbol, [values[s] for s in self.selectors], own, stack, vector_width, split))
 
     def add_fusion(self, kind, kernel, count, conditions, members, where):
         pairs = dict(pair.split("=", 1) for pair in (members or "").split())
@@ -199,7 +199,7 @@ def signatures(path, structs):
             if twice := members & set(names) or {n for n in names if names.count(n) > 1}:
                 sys.exit(f"{where}: {', '.join(twice)}: a name stands for one thing only")
         elif kernels and kernels[-1].params and (match := UNITS.match(line)):
-            kernels[-1].unit, kernels[-1].prefix, kernels[-1].scratch, kernels[-1].pieces = match[1], match[2], match[3] or "", match[4] or ""
+            kernels[-1].unit, kernels[-1].prefix, kernels[-1].scratch, kernels[-1].vectors = match[1], match[2], match[3] or "", match[4] or ""
             if kernels[-1].scratch and kernels[-1].scratch not in kernels[-1].outputs:
                 sys.exit(f"{where}: {kernels[-1].name} has no result {kernels[-1].scratch}")
         elif kernels and kernels[-1].params and kernels[-1].stage and (match := FUSION.match(line)):
@@ -256,7 +256,7 @@ def splitters(kernels):
         yield "\n".join([f"static int32_t units_{prefix}(const void *p) {{",
                          f"  return {prefix}_units((const {params} *)p);\n}}",
                          f"static int32_t part_{prefix}(void *p, const void **in, void **out, int32_t *units) {{",
-                         f"  return {prefix}_part(({params} *)p, in, out, units);\n}}"])
+                         f"  return {prefix}_subrange(({params} *)p, in, out, units);\n}}"])
 
 
 def table(folder, kernels, structs, named):
@@ -273,13 +273,13 @@ def table(folder, kernels, structs, named):
     for k in kernels:
         if k.fusions:
             out.append(f"static const qk_fusion fusions_{k.name}[] = {{{', '.join(fusion(k, named, structs, f) for f in k.fusions)}}};")
-        for symbol, values, file, stack, piece, split in k.bodies:
+        for symbol, values, file, stack, vector_width, split in k.bodies:
             machine = k.machine_of(values)
             if not machine:
                 out.append(thunk(k, symbol))
             rows.append(f'  {{"{symbol}", "{k.name}", "{",".join(values)}", "kernels/{name}/{file}", "{machine}", {stack}, '
                         f'{"NULL" if machine else "run_" + symbol}, "{split}", {f"units_{split}" if split else "NULL"}, '
-                        f'{f"part_{split}" if split else "NULL"}, {piece}}},')
+                        f'{f"part_{split}" if split else "NULL"}, {vector_width}}},')
         entries.append(f'  {{"{k.name}", "{name}", "{",".join(k.selectors)}", "{",".join(k.inputs)}", '
                        f'"{",".join(k.outputs)}", "{k.params}", "{structs[k.params].fields(structs)}", '
                        f'"{structs[k.params].groups(structs)}", offsets_{k.params}, sizeof({k.params}), '
@@ -446,7 +446,7 @@ def sources(texts, whole, bodies):
     lists = [(file, "cuda" if file.endswith(".cu") else machine) for _, file, machine in bodies]
     files = [sorted({file for file, of in lists if of == name}, key=lambda f: (f.endswith("/split.c"), f))
              for name in sorted({"", *(of for _, of in lists)})]
-    parts, needs, defining = read_parts(texts, WHOLE_HEADERS, files)
+    parts, needs, defining = read_chunks(texts, WHOLE_HEADERS, files)
     out = ["const Header kHeaders[] = {", *(f'{{"{path}", {raw_literal(text)}}},' for path, text in sorted(whole.items())), "};",
            "const Part kParts[] = {"]
     at = 0
@@ -505,8 +505,8 @@ def main():
         bodies += [(symbol, f"kernels/{folder.name}/{file}", k.machine_of(values))
                    for k in kernels for symbol, values, file, *_ in k.bodies]
         bodies += sorted({(f"{split}_{what}", f"kernels/{folder.name}/split.c", "")
-                          for k in kernels for *_, piece, split in k.bodies if split
-                          for what in ("part", "units", *(["place", "spans"] if piece else []))})
+                          for k in kernels for *_, vector_width, split in k.bodies if split
+                          for what in ("subrange", "units", *(["advance", "spans"] if vector_width else []))})
         write(output / f"{folder.name}_table.c", table(folder, kernels, structs, named))
         write(output / folder.name / "calls.h", calls(folder, kernels, homes))
         write(output / folder.name / "selectors.h", selectors(folder, kernels))

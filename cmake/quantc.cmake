@@ -132,17 +132,17 @@ function(qc_kernels)
     BYPRODUCTS ${tables} ${out}/folders.inc ${out}/sources.inc
     COMMAND Python3::Interpreter ${script} ${arguments}
     COMMAND ${CMAKE_COMMAND} -E touch ${out}/stamp
-    DEPENDS ${script} ${PROJECT_SOURCE_DIR}/cmake/isa_tables.py ${PROJECT_SOURCE_DIR}/cmake/kernel_parts.py
+    DEPENDS ${script} ${PROJECT_SOURCE_DIR}/cmake/isa_tables.py ${PROJECT_SOURCE_DIR}/cmake/kernel_chunks.py
             ${PROJECT_SOURCE_DIR}/cmake/c_macros.py ${inputs})
   add_custom_target(qc_kernel_tables DEPENDS ${out}/stamp)
-  qc_kernel_forms(${out})
+  qc_kernel_builds(${out})
   qc_dot_kernels(${out})
   qc_machine_kernels(${out})
   add_library(qc_kernels STATIC ${PROJECT_SOURCE_DIR}/kernels/kernels.cpp ${PROJECT_SOURCE_DIR}/kernels/added.cpp ${tables})
   add_dependencies(qc_kernels qc_kernel_tables)
   target_link_libraries(qc_kernels PUBLIC qc_flags m)
-  foreach(form IN LISTS QC_KERNEL_FORMS QC_MACHINE_KERNELS ITEMS mul_add)
-    target_sources(qc_kernels PRIVATE $<TARGET_OBJECTS:qc_kernels_${form}>)
+  foreach(build IN LISTS QC_KERNEL_BUILDS QC_MACHINE_KERNELS ITEMS mul_add)
+    target_sources(qc_kernels PRIVATE $<TARGET_OBJECTS:qc_kernels_${build}>)
   endforeach()
 endfunction()
 
@@ -208,33 +208,33 @@ function(qc_variants)
   target_sources(qc_program PRIVATE ${sources})
 endfunction()
 
-# qc_kernel_forms(OUT): the families that compute most of a network, of floats or of codes, built
+# qc_kernel_builds(OUT): the families that compute most of a network, of floats or of codes, built
 # again for the vector instructions a machine may have; kernels.cpp chooses when it runs. Those left
-# out cost more time to build than they would save. OUT/forms.inc lists them, QC_KERNEL_FORMS names
+# out cost more time to build than they would save. OUT/builds.inc lists them, QC_KERNEL_BUILDS names
 # the object libraries.
-function(qc_kernel_forms out)
-  qc_isas(qc_rebuilds forms)  # the later, the better
+function(qc_kernel_builds out)
+  qc_isas(qc_rebuilds builds)  # the later, the better
   set(lines "")
-  foreach(form IN LISTS forms)
+  foreach(build IN LISTS builds)
     set(sources)
     set(names)
     foreach(family activation attention conv gemm norm pool qattention qbinary qconv qgemm qrnn qsoftmax quantize rnn rotary softmax
             strided unary wconv)
       list(APPEND sources ${out}/${family}_table.c)
-      list(APPEND names qk_kernels_${family}=qk_kernels_${family}_${form} qk_kernel_count_${family}=qk_kernel_count_${family}_${form} qk_bodies_${family}=qk_bodies_${family}_${form}
-           qk_body_count_${family}=qk_body_count_${family}_${form})
-      string(APPEND lines "QK_FORM(${form}, ${family}, \"${qc_isa_needs_${form}}\")\n")
+      list(APPEND names qk_kernels_${family}=qk_kernels_${family}_${build} qk_kernel_count_${family}=qk_kernel_count_${family}_${build} qk_bodies_${family}=qk_bodies_${family}_${build}
+           qk_body_count_${family}=qk_body_count_${family}_${build})
+      string(APPEND lines "QK_ISA_BUILD(${build}, ${family}, \"${qc_isa_needs_${build}}\")\n")
     endforeach()
-    add_library(qc_kernels_${form} OBJECT ${sources})
-    add_dependencies(qc_kernels_${form} qc_kernel_tables)
-    target_link_libraries(qc_kernels_${form} PUBLIC qc_flags)
-    target_compile_definitions(qc_kernels_${form} PRIVATE ${names})
+    add_library(qc_kernels_${build} OBJECT ${sources})
+    add_dependencies(qc_kernels_${build} qc_kernel_tables)
+    target_link_libraries(qc_kernels_${build} PUBLIC qc_flags)
+    target_compile_definitions(qc_kernels_${build} PRIVATE ${names})
     # With plain -O2 gcc makes vectors only of loops whose count it knows.
-    target_compile_options(qc_kernels_${form} PRIVATE -O2 $<$<C_COMPILER_ID:GNU>:-fvect-cost-model=dynamic>
-                                                      ${qc_isa_flags_${form}})
+    target_compile_options(qc_kernels_${build} PRIVATE -O2 $<$<C_COMPILER_ID:GNU>:-fvect-cost-model=dynamic>
+                                                      ${qc_isa_flags_${build}})
   endforeach()
-  file(CONFIGURE OUTPUT ${out}/forms.inc CONTENT "${lines}")
-  set(QC_KERNEL_FORMS ${forms} PARENT_SCOPE)
+  file(CONFIGURE OUTPUT ${out}/builds.inc CONTENT "${lines}")
+  set(QC_KERNEL_BUILDS ${builds} PARENT_SCOPE)
 endfunction()
 
 # qc_dot_kernels(OUT): the families with float dot products, built again with a rounded product and a

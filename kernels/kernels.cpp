@@ -14,11 +14,11 @@
   extern "C" const size_t qk_body_count_##folder;
 #include "kernels/folders.inc"
 #undef QK_FOLDER
-#define QK_FORM(form, folder, features)                   \
-  extern "C" const qk_body qk_bodies_##folder##_##form[]; \
-  extern "C" const size_t qk_body_count_##folder##_##form;
-#include "kernels/forms.inc"
-#undef QK_FORM
+#define QK_ISA_BUILD(build, folder, features)              \
+  extern "C" const qk_body qk_bodies_##folder##_##build[]; \
+  extern "C" const size_t qk_body_count_##folder##_##build;
+#include "kernels/builds.inc"
+#undef QK_ISA_BUILD
 
 #define QK_DOTS(folder)                                    \
   extern "C" const qk_body qk_bodies_##folder##_mul_add[]; \
@@ -35,7 +35,7 @@
 namespace qc {
 namespace {
 
-/// A piece of the kernels' sources; it needs the parts kNeeds[first] to kNeeds[last - 1].
+/// A fragment of the kernels' sources; it needs the parts kNeeds[first] to kNeeds[last - 1].
 struct Part {
   std::string_view text;
   int first, last;
@@ -47,7 +47,7 @@ struct Header {
 /// A part that defines a body; one of several where conditions choose.
 struct Definition {
   std::string_view symbol;
-  int part;
+  int subrange;
 };
 using namespace std::string_view_literals;
 #include "kernels/sources.inc"
@@ -170,8 +170,8 @@ Body body_of(const qk_body& b) {
           split(b.select), b.file,
           b.machine,       b.stack,
           b.run,           b.split,
-          b.units,         b.part,
-          b.piece};
+          b.units,         b.subrange,
+          b.vector_width};
 }
 
 /// Whether a body is one of the build's, not an added one.
@@ -321,11 +321,11 @@ const Body* fast_body(const Body& body) {
   if (!is_built_in(body)) return &body;
   static const std::vector<Body> bodies = [] {
     std::vector<Body> all(all_bodies().begin(), all_bodies().end());
-#define QK_FORM(form, folder, features) \
-  if (processor_has(features))          \
-    replace(all, qk_bodies_##folder##_##form, qk_body_count_##folder##_##form);
-#include "kernels/forms.inc"
-#undef QK_FORM
+#define QK_ISA_BUILD(build, folder, features) \
+  if (processor_has(features))                \
+    replace(all, qk_bodies_##folder##_##build, qk_body_count_##folder##_##build);
+#include "kernels/builds.inc"
+#undef QK_ISA_BUILD
     return all;
   }();
   return &bodies[static_cast<size_t>(&body - all_bodies().data())];
@@ -350,7 +350,7 @@ std::string kernel_source(std::span<const std::string> symbols) {
   std::string added;
   const auto need = [&](std::string_view symbol) {
     for (const Definition& d : kDefinitions) {
-      if (d.symbol == symbol) left.push_back(d.part);
+      if (d.symbol == symbol) left.push_back(d.subrange);
     }
   };
   for (const std::string& symbol : symbols) {

@@ -107,13 +107,14 @@ struct Body {
   /// Null where quantc is not built with it, or this machine cannot run it.
   void (*run)(const void* params, const void* const* in, void* const* out) = nullptr;
   /// Calls in parts (kernels/common/units.h), null where they cannot be split: how many units a
-  /// call has, and what makes a call of some of them. In C they are `split`_units and `split`_part.
+  /// call has, and what makes a call of some of them. In C they are `split`_units and
+  /// `split`_subrange.
   std::string split;
   int32_t (*units)(const void* params) = nullptr;
-  int32_t (*part)(void* params, const void** in, void** out, int32_t* units) = nullptr;
-  /// Elements that a thread of a device takes at once (kernels/common/pieces.h), 0 where it takes a
-  /// unit.
-  int32_t piece = 0;
+  int32_t (*subrange)(void* params, const void** in, void** out, int32_t* units) = nullptr;
+  /// Elements that a thread of a device takes at once (kernels/common/vectors.h), 0 where it takes
+  /// a unit.
+  int32_t vector_width = 0;
 };
 
 /// All kernels and all bodies, each sorted by name.

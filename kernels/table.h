@@ -46,8 +46,8 @@ typedef struct qk_body {
   void (*run)(const void* params, const void* const* in, void* const* out);
   const char* split; /* what the functions that split its calls are named after; empty: none does */
   int32_t (*units)(const void* params);
-  int32_t (*part)(void* params, const void** in, void** out, int32_t* units);
-  int32_t piece; /* elements that a thread of a device takes at once; 0: units, one by one */
+  int32_t (*subrange)(void* params, const void** in, void** out, int32_t* units);
+  int32_t vector_width; /* elements that a thread of a device takes at once; 0: units, one by one */
 } qk_body;
 
 /* What runs a body that is built for a machine. */

@@ -22,7 +22,7 @@ import pathlib
 import re
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
-OP = ["src/ops/conv/qconv.cpp", "src/ops/common/weighted.cpp", "src/quant/ending.cpp"]
+OP = ["src/ops/conv/qconv.cpp", "src/ops/common/weighted.cpp", "src/quant/quantize_epilogue.cpp"]
 PROGRAM = [f"src/program/{name}.cpp" for name in ("lowering", "fuse_epilogues", "epilogue", "select_kernels", "variant", "params")]
 # Files of kernels that take part, by machine: bodies first found of each group, and the host files of the variant.
 KERNELS = {

@@ -1,4 +1,4 @@
-"""Measures generated CUDA beside torch on one machine, in turns, for tools/gpu_check: products, networks, kernels that memory limits.
+"""Measures generated CUDA beside torch on one machine, interleaved, for tools/gpu_check: products, networks, kernels that memory limits.
 
 Before a piece of work is measured, all rows of its largest batch are compared with quantc's own answer. Then A B A B: rounds of quantc and of
 torch.compile in fp16, minimum and median. Without a GPU (--host) sizes are tiny and torch runs on the processor: the same code, no figures.
@@ -37,7 +37,7 @@ def works():
 
 
 def rounds(runs, host):
-    """Seconds of one run of each, measured in turns: ROUNDS rounds of as many runs as take about 50 ms, and one of a second."""
+    """Seconds of one run of each, measured interleaved: ROUNDS rounds of as many runs as take about 50 ms, and one of a second."""
     def timed(run, count):
         if host:
             start = time.perf_counter()
@@ -162,7 +162,7 @@ def same_rows(check, quantc, work, models, dimension, own, batch, host):
     check(f"{work.name}: all rows of {batch} have quantc's bits", own.answers(batch, batch) == answer)
 
 
-def measure(check, quantc, work, models, module, dimension, projects, host, page, told, clock):
+def measure(check, quantc, work, models, module, dimension, projects, host, page, report, clock):
     """Adds what one piece of work takes to the page. `projects` are folders that are being built, by batch."""
     with torch.no_grad():
         for batch, project in projects.items():
@@ -180,7 +180,7 @@ def measure(check, quantc, work, models, module, dimension, projects, host, page
             # The first figures are there before torch compiles, which takes longest.
             times = rounds({"quantc": own.run}, host)
             page.times.append(time_row(work, own, batch, times, page.copy))
-            told()
+            report()
             if batch in work.peers or host:
                 times = rounds({"quantc": own.run, "torch": peer(module, work, batch, host)}, host)
                 page.times[-1] = time_row(work, own, batch, times, page.copy)
@@ -191,7 +191,7 @@ def measure(check, quantc, work, models, module, dimension, projects, host, page
                 page.alone.append(alone_row(work, own, batch, page.copy))
             if batch in work.steps or host:
                 page.steps += step_rows(work, own, batch)
-            told()
+            report()
             del own
             if not host:
                 torch.cuda.empty_cache()
@@ -207,15 +207,15 @@ def started(pool, quantc, models, host, only=""):
     return out
 
 
-def run(check, quantc, models, jobs, host, told, clock):
-    """Measures everything; told(lines) is told of all figures as they come."""
+def run(check, quantc, models, jobs, host, report, clock):
+    """Measures everything; report(lines) is report of all figures as they come."""
     page = Page(copied(host))
     for work, module, dimension, projects in jobs:
         start = time.time()
         try:
             clock.left()
-            measure(check, quantc, work, models, module, dimension.result(), projects, host, page, lambda: told(page.lines()), clock)
+            measure(check, quantc, work, models, module, dimension.result(), projects, host, page, lambda: report(page.lines()), clock)
             check(f"benchmark of {work.name}", True, f"{time.time() - start:.0f} s")
         except Exception as error:  # whatever it is, the others are still measured
             check(f"benchmark of {work.name}", False, f"{type(error).__name__}: {str(error)[-1500:]}")
-        told(page.lines())
+        report(page.lines())

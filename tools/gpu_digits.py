@@ -96,8 +96,8 @@ def compare(check, folder, library, reference, host):
     right = sum(answer(scores) == label for scores, (_, label) in zip(got, samples))
     check("images with the bits of the generated C", equal == len(samples) == 450, f"{equal} of {len(samples)}, {right} right")
     other = Model(library, Config(0, 1))
-    turns = [(model if i % 2 else other).run(image) for i, (image, _) in enumerate(samples)]
-    check("two handles in turn, one that waits for every kernel", turns == expected)
+    answers = [(model if i % 2 else other).run(image) for i, (image, _) in enumerate(samples)]
+    check("two handles in turn, one that waits for every kernel", answers == expected)
     deploy(check, library, samples[:50], expected)
     check("1,000 runs give one answer", len({model.run(samples[0][0]) for _ in range(1000)}) == 1)
     model.run(None)

@@ -6,7 +6,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "cmake"))
 import kernel_tables  # noqa: E402
 
-MACHINES = {"": "portable", "cuda": "cuda", "team": "team", "mma": "mma", "wgmma": "wgmma"}  # those of CUDA
+MACHINES = {"": "portable", "cuda": "cuda", "block": "block", "mma": "mma", "wgmma": "wgmma"}  # those of CUDA
 # Folders of products, whose weights lie as the arena is aligned.
 ARENA_ONLY = {"qattention", "qconv", "qgemm", "qtile"}
 
@@ -20,12 +20,12 @@ def kernels():
 
 
 def bodies():
-    """(folder, file, kernel, symbol, machine, piece, split) of every body that a GPU can run."""
+    """(folder, file, kernel, symbol, machine, vector_width, split) of every body that a GPU can run."""
     for kernel in kernels():
-        for symbol, values, file, _, piece, split in kernel.bodies:
+        for symbol, values, file, _, vector_width, split in kernel.bodies:
             machine = kernel.machine_of(values)
             if not machine or file.endswith(".cu"):
-                yield kernel.folder.name, file, kernel, symbol, machine, piece, split
+                yield kernel.folder.name, file, kernel, symbol, machine, vector_width, split
 
 
 def written_for_gpus():
@@ -39,28 +39,28 @@ def recorded(path):
     return {symbol for _, _, _, symbol, *_ in bodies() if len(symbol).to_bytes(4, "little") + symbol.encode() in data}
 
 
-def launch(kernel, symbol, machine, piece, split):
+def launch(kernel, symbol, machine, vector_width, split):
     """A kernel and the function that starts it."""
     params = kernel.params
     inputs, outputs = range(len(kernel.inputs)), range(len(kernel.outputs))
     if machine:
-        team = machine != "cuda"
+        block = machine != "cuda"
         pointers = ", ".join([f"a.in[{i}]" for i in inputs] + [f"a.out[{i}]" for i in outputs])
-        run = f"  {'QK_FOR_BLOCK' if team else 'QK_FOR_UNIT'}(units) {symbol}(&p, unit, {pointers});\n"
+        run = f"  {'QK_FOR_BLOCK' if block else 'QK_FOR_UNIT'}(units) {symbol}(&p, unit, {pointers});\n"
         units, start = f"{symbol}_units(&p)", "qk_launch"
-        if team:
+        if block:
             units, start = f"{symbol}_shared(&p), {units}", "qk_launch_blocks"
         head = f"QK_GLOBAL run_{symbol}(int64_t units, const {params} p, const replay_arguments a) {{\n"
-    elif piece:
+    elif vector_width:
         pointers = "".join([f", qk_pointer{{in[{i}]}}" for i in inputs] + [f", qk_pointer{{out[{i}]}}" for i in outputs])
         run = (f"  const void *const in[] = {{{', '.join(f'a.in[{i}]' for i in inputs)}}};\n  void *const out[] = {{{', '.join(f'a.out[{i}]' for i in outputs)}}};\n"
-               f"  QK_FOR_PIECES(units, {piece})\n  qk_pieces<{piece}>(thread, units, p, in, out, QK_CALLED({split}_spans), QK_CALLED({split}_place),\n"
+               f"  QK_FOR_VECTORS(units, {vector_width})\n  qk_vectors<{vector_width}>(thread, units, p, in, out, QK_CALLED({split}_spans), QK_CALLED({split}_advance),\n"
                f"    [](const {params} *p, const void *const *in, void *const *out) {{ {symbol}(p{pointers}); }});\n")
-        units, start = "units", f"qk_launch_pieces<{piece}>"
+        units, start = "units", f"qk_launch_vectors<{vector_width}>"
         head = f"QK_GLOBAL run_{symbol}(int64_t units, const {params} p, const replay_arguments a) {{\n"
     else:
         pointers = "".join([f", qk_pointer{{a.in[{i}]}}" for i in inputs] + [f", qk_pointer{{a.out[{i}]}}" for i in outputs])
-        part = f"    int32_t own[4] = {{(int32_t)unit, (int32_t)unit + 1, 0, 0}};\n    {split}_part(&p, a.in, a.out, own);\n" if split else ""
+        part = f"    int32_t own[4] = {{(int32_t)unit, (int32_t)unit + 1, 0, 0}};\n    {split}_subrange(&p, a.in, a.out, own);\n" if split else ""
         run = (f"  QK_FOR_UNIT(units) {{\n    {params} p = given;\n    replay_arguments a = all;\n    (void)a;\n{part}    {symbol}(&p{pointers});\n  }}\n")
         units, start = "units", "qk_launch"
         head = f"QK_GLOBAL run_{symbol}(int64_t units, const {params} given, const replay_arguments all) {{\n"
@@ -73,9 +73,9 @@ def launch(kernel, symbol, machine, piece, split):
 def write(folder, wanted=None):
     """The sources, for the symbols that are wanted (None: all); returns their names."""
     found = {}
-    for name, file, kernel, symbol, machine, piece, split in bodies():
+    for name, file, kernel, symbol, machine, vector_width, split in bodies():
         if wanted is None or symbol in wanted:
-            found.setdefault((name, file), []).append((kernel, symbol, machine, piece, split))
+            found.setdefault((name, file), []).append((kernel, symbol, machine, vector_width, split))
     tables = []
     for (name, file), those in found.items():
         table = f"replay_{name}_{file.split('.')[0]}"
@@ -110,7 +110,7 @@ def table():
         if not machines:
             continue
         threads, blocks, one = folders.setdefault(kernel.folder.name, ([], [], []))
-        if machines & {"team", "mma", "wgmma"}:
+        if machines & {"block", "mma", "wgmma"}:
             blocks.append(f"`{kernel.name}`")
         elif "cuda" in machines:
             threads.append(f"`{kernel.name}`: result")

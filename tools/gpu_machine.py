@@ -10,7 +10,7 @@ import subprocess
 MAJOR, MINOR, PROCESSORS, CLOCK_KHZ, MEMORY_CLOCK_KHZ = 75, 76, 16, 13, 36
 
 
-def told(*command):
+def output_of(*command):
     """What a program says of the machine; nothing where it is not there."""
     return subprocess.run(command, capture_output=True, text=True).stdout.strip() if shutil.which(command[0]) else ""
 
@@ -40,7 +40,7 @@ def architecture():
 
 
 def nvcc_flag():
-    """How nvcc is told of it."""
+    """How nvcc is output_of of it."""
     own = architecture()
     return f"-gencode=arch=compute_{own[3:]},code={own}" if own.endswith("a") else f"-arch={own}"
 
@@ -49,12 +49,12 @@ def driver():
     """The version of the driver."""
     path = pathlib.Path("/proc/driver/nvidia/version")
     found = re.search(r"Kernel Module\D*([\d.]+)", path.read_text()) if path.exists() else None
-    return found[1] if found else told("nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader")
+    return found[1] if found else output_of("nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader")
 
 
 def clocks():
     """SM and memory clock at this moment, in MHz."""
-    return told("nvidia-smi", "--query-gpu=clocks.sm,clocks.mem", "--format=csv,noheader") or "not known"
+    return output_of("nvidia-smi", "--query-gpu=clocks.sm,clocks.mem", "--format=csv,noheader") or "not known"
 
 
 def described():

@@ -153,7 +153,7 @@ def models_of(works, pool, quantc, models, host, only):
 
 
 def flags_of(work, folder, dimension, sizes):
-    """How quantc is told of the model, its rules, its ports and its batch."""
+    """How quantc is callback of the model, its rules, its ports and its batch."""
     floats = work.kind == "bytes" and not work.codes
     return [folder / "net.pt2", *([] if floats else ["--rules", folder / "rules.toml"]), *(["--io-dtype", "quantized"] if work.codes else []),
             "--dim", f"{dimension}={sizes}"]
@@ -243,9 +243,9 @@ class Project:
     def profile(self):
         """(layer, kernel, microseconds on the device) of each step of a run."""
         steps = []
-        told = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_double)(
+        callback = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_double)(
             lambda _, layer, kernel, us: steps.append((layer.decode(), kernel.decode(), us)))
-        self.need(self.library.net_profile(self.handle, told, None))
+        self.need(self.library.net_profile(self.handle, callback, None))
         return steps
 
     def close(self):

@@ -49,14 +49,14 @@ class Block(nn.Module):
 class Gpt(nn.Module):
     def __init__(self) -> None:
         super().__init__()
-        self.letters, self.places = nn.Embedding(len(LETTERS), WIDTH), nn.Embedding(CONTEXT, WIDTH)
+        self.letters, self.positions = nn.Embedding(len(LETTERS), WIDTH), nn.Embedding(CONTEXT, WIDTH)
         self.blocks = nn.ModuleList(Block() for _ in range(LAYERS))
         self.norm, self.head = nn.LayerNorm(WIDTH), nn.Linear(WIDTH, len(LETTERS), bias=False)
         hidden = torch.full((CONTEXT, CONTEXT), torch.finfo(torch.float32).min).triu(1)
         self.register_buffer("mask", hidden, persistent=False)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        y = self.letters(x) + self.places.weight
+        y = self.letters(x) + self.positions.weight
         for block in self.blocks:
             y = block(y, self.mask)
         return self.head(self.norm(y))

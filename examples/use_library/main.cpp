@@ -73,9 +73,10 @@ void load_and_run(const char* path, const quantc::Model& model, const Arrays& in
   std::printf("own memory %s, %zu outputs\n", same ? "equal" : "differs", model.outputs().size());
 
   // What passes made of the network for these sizes is kept for the next run.
-  std::printf("forms: %zu kept, hit rate %.2f\n", model.forms().count, model.forms().hit_rate);
-  model.keep_forms(0, 0);
-  std::printf("forms: %zu kept\n", model.forms().count);
+  std::printf("forms: %zu kept, hit rate %.2f\n", model.program_cache().count,
+              model.program_cache().hit_rate);
+  model.limit_program_cache(0, 0);
+  std::printf("forms: %zu kept\n", model.program_cache().count);
 }
 
 /// Sizes that each run chooses, within a range; options are changed without loading again.

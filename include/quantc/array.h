@@ -56,7 +56,7 @@ struct ArrayView {
 
 using ArrayViews = std::vector<ArrayView>;
 
-/// Gives memory for results, piece by piece in the order of the outputs.
+/// Gives memory for results, chunk by chunk in the order of the outputs.
 using Allocate = std::function<void*(size_t bytes)>;
 
 /// An input or output of a model. Sizes that depend on a symbol are text such as "batch" or "2*n".

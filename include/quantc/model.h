@@ -21,7 +21,7 @@ using Rules = std::vector<std::shared_ptr<const Rule>>;
 
 /// A model with the options it was loaded with. It never changes: other rules or options make
 /// another Model, which shares the network. Any number of threads may call its functions at once;
-/// runs go on side by side, everything that compiles takes turns.
+/// runs go on side by side, everything that compiles alternates.
 class Model {
  public:
   /// Loads an ONNX model, a torch.export archive (.pt2), an FX dump (.fx.json) or quantc's own text
@@ -96,10 +96,10 @@ class Model {
   /// the text is a model that can be loaded again.
   Expected<std::string> text(bool all_constants = false) const;
 
-  /// Compiled forms for sizes that were run: how many are kept at most (16), and how many bytes of
-  /// them (1 GiB).
-  void keep_forms(size_t count, uint64_t bytes) const;
-  CacheReport forms() const;
+  /// Limits the cache of programs compiled for sizes that were run: at most `count` (16 unless
+  /// called) and `bytes` (1 GiB).
+  void limit_program_cache(size_t count, uint64_t bytes) const;
+  CacheReport program_cache() const;
 
  private:
   struct State;

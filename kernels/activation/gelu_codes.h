@@ -1,14 +1,15 @@
 /* Codes of qn_gelu_f32 in bytes, without its floats: of most arguments only an estimate is
  * computed, which tells the code unless it is near a tie, and which arguments may have the least or
  * the greatest result. The others are computed as they are defined, so that codes have the bits of
- * kernels/common/ending.h. kernels/activation/test.c proves what is said here of all floats. */
+ * kernels/common/quantize_epilogue.h. kernels/activation/test.c proves what is said here of all
+ * floats. */
 #ifndef QK_GELU_CODES_H
 #define QK_GELU_CODES_H
 
 #include <math.h>
 
 #include "kernels/activation/gelu.h"
-#include "kernels/common/ending.h"
+#include "kernels/common/quantize_epilogue.h"
 #include "kernels/common/shared.h"
 
 #if QK_VEC16_REGISTERS == 1
@@ -47,7 +48,7 @@ QK_SHARED void qk_gelu_look(const float* x, qk_gelu_seen* seen) {
   float y[QK_GELU_GROUP], edge;
   qk_range range = {seen->least, 0.0f};
   qk_gelu_row(x, QK_GELU_GROUP, y);
-  qk_ending_range(y, QK_GELU_GROUP, &range);
+  qk_epilogue_range(y, QK_GELU_GROUP, &range);
   seen->least = range.least;
   for (int j = 0; j < QK_GELU_VECTORS; ++j) {
     const __m512 v = _mm512_loadu_ps(x + 16 * j);
@@ -65,7 +66,7 @@ QK_SHARED void qk_gelu_see_rest(const float* x, int32_t n, qk_gelu_seen* seen) {
   float y[QK_GELU_GROUP];
   qk_range range = {seen->least, 0.0f};
   qk_gelu_row(x, n, y);
-  qk_ending_range(y, n, &range);
+  qk_epilogue_range(y, n, &range);
   seen->least = range.least;
   for (int32_t i = 0; i < n; ++i) seen->most = _mm512_max_ps(_mm512_set1_ps(x[i]), seen->most);
 }
@@ -94,8 +95,8 @@ QK_INLINE qk_range qk_gelu_range(const qk_gelu_seen* seen) {
 }
 
 /* gelu(x) - max(x, 0) falls and rises with |x| alone: a cubic polynomial of what |x| times 15.5 /
- * 4.85 is more than the nearest integer, for each of these (kernels/numerics/fit.py); it stays as
- * it is from 4.85 on. */
+ * 4.85 is more than the nearest integer, for each of these (kernels/numerics/minimax.py); it stays
+ * as it is from 4.85 on. */
 typedef struct qk_gelu_estimate {
   __m512 cubic[4], half;
 } qk_gelu_estimate;
@@ -140,9 +141,9 @@ QK_INLINE __m512 qk_gelu_estimated(const qk_gelu_estimate* t, __m512 x) {
   return _mm512_fmadd_ps(_mm512_add_ps(x, size), t->half, y);
 }
 
-QK_INLINE void qk_gelu_codes(const qk_ending* e, const float* x, int32_t n, float scale,
+QK_INLINE void qk_gelu_codes(const qk_quantize_epilogue* e, const float* x, int32_t n, float scale,
                              int32_t zero, ptrdiff_t at) {
-  const float inverse = 1.0f / scale, off = qn_fmaf(QK_GELU_OFF, inverse, QK_ENDING_OFF);
+  const float inverse = 1.0f / scale, off = qn_fmaf(QK_GELU_OFF, inverse, QK_EPILOGUE_OFF);
   const __m512 limit = _mm512_set1_ps(scale < 0x1p100f ? 0.5f - off : 0.0f);
   const qk_gelu_estimate t = qk_gelu_estimate_of(inverse);
   for (int32_t i = 0; i < n; i += QK_GELU_GROUP) {
@@ -151,17 +152,17 @@ QK_INLINE void qk_gelu_codes(const qk_ending* e, const float* x, int32_t n, floa
     float y[QK_GELU_GROUP];
     QK_UNROLL for (int j = 0; some == QK_GELU_GROUP && j < QK_GELU_VECTORS; ++j) {
       const __m512 v = qk_gelu_estimated(&t, _mm512_loadu_ps(x + i + 16 * j));
-      far = _mm512_max_ps(far, qk_ending_16_bytes(e, v, zero, e->y + at + i + 16 * j));
+      far = _mm512_max_ps(far, qk_epilogue_16_bytes(e, v, zero, e->y + at + i + 16 * j));
     }
     if (some == QK_GELU_GROUP && _mm512_cmp_ps_mask(far, limit, _CMP_NLT_UQ) == 0) continue;
     qk_gelu_row(x + i, some, y);
-    qk_ending_codes(e, y, some, scale, zero, at + i);
+    qk_epilogue_codes(e, y, some, scale, zero, at + i);
   }
 }
 
 /* All codes of rows of n arguments that begin `stride` elements apart, where a run finds one scale
  * for all; 0: they are not made. */
-QK_INLINE int qk_gelu_tensor(const qk_ending* e, const float* x, int32_t rows, int32_t n,
+QK_INLINE int qk_gelu_tensor(const qk_quantize_epilogue* e, const float* x, int32_t rows, int32_t n,
                              int32_t stride) {
   qk_gelu_seen seen = qk_gelu_nothing_seen();
   qk_range range;

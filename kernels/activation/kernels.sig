@@ -8,8 +8,8 @@ kernel activation_quantize_rows[op](x, factor?, scales?, zeros?) -> (y, y_scales
   body qk_activation_quantize_{op=silu,sigmoid,tanh,gelu_tanh,gelu_quick,relu} stack 1536
   body qk_activation_quantize_{op=gelu} stack 5632
 
-# On an accelerator, by blocks of threads: kernels/common/team_ending.h. Of one scale for all elements `floats` and
+# On an accelerator, by blocks of threads: kernels/common/block_epilogue.h. Of one scale for all elements `floats` and
 # `ranges` are the results. `same` takes x as it is.
-kernel activation_quantize_team[machine, op](x, factor?, scales?, zeros?) -> (y?, y_scales?, y_zeros?, floats?, ranges?)
+kernel activation_quantize_block[machine, op](x, factor?, scales?, zeros?) -> (y?, y_scales?, y_zeros?, floats?, ranges?)
   params qk_activation_quantize_params
-  body qk_activation_quantize_{machine=team}_{op=silu,gelu,gelu_tanh,gelu_quick,sigmoid,tanh,relu,same} stack 16384
+  body qk_activation_quantize_{machine=block}_{op=silu,gelu,gelu_tanh,gelu_quick,sigmoid,tanh,relu,same} stack 16384

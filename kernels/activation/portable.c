@@ -2,8 +2,8 @@
 #include "kernels/activation/gelu.h"
 #include "kernels/activation/gelu_codes.h"
 #include "kernels/common/body.h"
-#include "kernels/common/ending.h"
 #include "kernels/common/inline.h"
+#include "kernels/common/quantize_epilogue.h"
 #include "kernels/numerics/scalar_ops.h"
 
 #define QK_WITH qk_silu_row, qn_silu_f32

@@ -12,13 +12,13 @@ static void check_ties(float scale, int32_t zero) {
   const int32_t sizes[] = {zero};
   float x[61];
   uint8_t y[61], expected[61];
-  const qk_ending e = {.to = {.lo = -128, .hi = 127, .size = 1, .batch = 1}, .y = y};
+  const qk_quantize_epilogue e = {.to = {.lo = -128, .hi = 127, .size = 1, .batch = 1}, .y = y};
   for (int j = 0; j < 61; ++j) {
     const float tie = ((float)qk_random_in(-300, 300) + 0.5f) * scale;
     x[j] = qn_from_bits_f32(qn_bits_f32(tie) + (uint32_t)qk_random_in(-3, 3));
     expected[j] = (uint8_t)qn_quantize(x[j], scale, zero, -128, 127);
   }
-  qk_ending_codes(&e, x, 61, scale, zero, 0);
+  qk_epilogue_codes(&e, x, 61, scale, zero, 0);
   qk_expect_same("codes near ties", y, expected, 61, sizes, 1);
 }
 

@@ -7,6 +7,6 @@ kernel attention_panels(q, k, v, keep?, add?) -> (y, scratch)
   body qk_attention_f32 stack 2816
 
 # On an accelerator, a block of threads for each query.
-kernel attention_team[machine](q, k, v, keep?, add?) -> (y)
+kernel attention_block[machine](q, k, v, keep?, add?) -> (y)
   params qk_attention_params
-  body qk_attention_{machine=team} stack 49152
+  body qk_attention_{machine=block} stack 49152

@@ -19,7 +19,7 @@ static int32_t shape(int32_t* rank, int32_t* dims, int32_t (*steps)[8], int32_t*
   return all;
 }
 /* Where element `at` of the result has its operand. */
-static int32_t place(int32_t at, int32_t rank, const int32_t* dims, const int32_t* steps) {
+static int32_t position(int32_t at, int32_t rank, const int32_t* dims, const int32_t* steps) {
   int32_t out = 0;
   for (int d = rank - 1; d >= 0; at /= dims[d--]) out += at % dims[d] * steps[d];
   return out;
@@ -37,8 +37,8 @@ static int32_t place(int32_t at, int32_t rank, const int32_t* dims, const int32_
   static void wanted_##op##_##s(const qk_broadcast2_params* p, const T* a, const T* b, int32_t n, \
                                 T* y) {                                                           \
     for (int32_t at = 0; at < n; ++at)                                                            \
-      y[at] = qn_##op##_##s(a[place(at, p->rank, p->dims, p->a)],                                 \
-                            b[place(at, p->rank, p->dims, p->b)]);                                \
+      y[at] = qn_##op##_##s(a[position(at, p->rank, p->dims, p->a)],                              \
+                            b[position(at, p->rank, p->dims, p->b)]);                             \
   }                                                                                               \
   static T* random_##op##_##s(int32_t n) {                                                        \
     T* x = (T*)(void*)qk_random_bytes(sizeof(T) * (size_t)n);                                     \
@@ -72,7 +72,7 @@ static void check_clamp(void) {
   memcpy(p.b, steps[1], sizeof p.b);
   p.lo = -0.5f, p.hi = 0.75f;
   for (int32_t at = 0; at < all; ++at) {
-    const float sum = a[place(at, p.rank, p.dims, p.a)] + b[place(at, p.rank, p.dims, p.b)];
+    const float sum = a[position(at, p.rank, p.dims, p.a)] + b[position(at, p.rank, p.dims, p.b)];
     expected[at] = sum < p.lo ? p.lo : sum > p.hi ? p.hi : sum;
   }
   qk_binary_add_clamp_f32(&p, a, b, y);

@@ -9,7 +9,7 @@
  *
  * The file names what it is given, `#define SUFFIX QK_ARG_1(QK_WITH)`, puts names together with
  * QK_JOIN, and at its end undefines QK_WITH and the names. In generated code the bodies stand with
- * all of this replaced (cmake/kernel_parts.py). */
+ * all of this replaced (cmake/kernel_chunks.py). */
 
 #define QK_ARG_1(...) QK_ARG_1_(__VA_ARGS__, )
 #define QK_ARG_2(...) QK_ARG_2_(__VA_ARGS__, )

@@ -1,4 +1,5 @@
-/* Codes of a byte by products instead of quotients, for blocks of threads (kernels/common/team.h).
+/* Codes of a byte by products instead of quotients, for blocks of threads
+ * (kernels/common/thread_block.h).
  *
  * A quotient by a scale is, rounded, within 2^-24 of itself, and so is the scale's reciprocal. The
  * products with the floats two below and two above the reciprocal are therefore on either side of
@@ -8,7 +9,7 @@
 #ifndef QK_BRACKET_H
 #define QK_BRACKET_H
 
-#include "kernels/common/team_ending.h"
+#include "kernels/common/block_epilogue.h"
 
 #define QK_BRACKET_MAGIC 12582912.0f
 
@@ -39,7 +40,7 @@ QK_UNIT qk_bracket qk_bracket_of(float scale, int32_t zero, int32_t reciprocal, 
 QK_UNIT uint32_t qk_bracket_code(const qk_bracket* b, float v, uint32_t* differ) {
   const float low = qn_fmaf(v, b->low, b->magic), high = qn_fmaf(v, b->high, b->magic);
   *differ |= qn_bits_f32(low) ^ qn_bits_f32(high);
-  return qn_bits_f32(qk_team_lesser(qk_team_larger(low, b->least), b->most));
+  return qn_bits_f32(qk_block_lesser(qk_block_larger(low, b->least), b->most));
 }
 
 #endif

@@ -12,9 +12,10 @@ QK_INLINE void qk_move_optional(void** at, ptrdiff_t bytes) {
   if (*at) *at = (uint8_t*)*at + bytes;
 }
 
-/* Elements of X bytes that lie side by side, and results of Y (kernels/common/pieces.h). */
+/* Elements of X bytes that lie side by side, and results of Y (kernels/common/vectors.h). */
 #define QK_SPANS_ELEMENTS(prefix, PARAMS, x, X, y, Y)                                              \
-  QK_INLINE int32_t prefix##_place(const PARAMS* p, int32_t first, const void** in, void** out) {  \
+  QK_INLINE int32_t prefix##_advance(const PARAMS* p, int32_t first, const void** in,              \
+                                     void** out) {                                                 \
     qk_move(&in[x], (ptrdiff_t)first*(X));                                                         \
     qk_move_result(&out[y], (ptrdiff_t)first*(Y));                                                 \
     return p->n - first;                                                                           \
@@ -27,23 +28,23 @@ QK_INLINE void qk_move_optional(void** at, ptrdiff_t bytes) {
     return (Y);                                                                                    \
   }
 /* `n` elements, each a unit; x and y move on by so many bytes with each. */
-#define QK_SPLIT_ELEMENTS(prefix, PARAMS, x, X, y, Y)                                       \
-  QK_SPANS_ELEMENTS(prefix, PARAMS, x, X, y, Y)                                             \
-  QK_INLINE int32_t prefix##_units(const PARAMS* p) { return p->n; }                        \
-  QK_INLINE int32_t prefix##_part(PARAMS* p, const void** in, void** out, int32_t* units) { \
-    (void)prefix##_place(p, units[0], in, out);                                             \
-    p->n = units[1] - units[0];                                                             \
-    return units[1];                                                                        \
+#define QK_SPLIT_ELEMENTS(prefix, PARAMS, x, X, y, Y)                                           \
+  QK_SPANS_ELEMENTS(prefix, PARAMS, x, X, y, Y)                                                 \
+  QK_INLINE int32_t prefix##_units(const PARAMS* p) { return p->n; }                            \
+  QK_INLINE int32_t prefix##_subrange(PARAMS* p, const void** in, void** out, int32_t* units) { \
+    (void)prefix##_advance(p, units[0], in, out);                                               \
+    p->n = units[1] - units[0];                                                                 \
+    return units[1];                                                                            \
   }
 
 /* The outermost axis, `outer`; x and y move on by so many bytes (of p) with each. */
-#define QK_SPLIT_OUTER(prefix, PARAMS, x, X, y, Y)                                          \
-  QK_INLINE int32_t prefix##_units(const PARAMS* p) { return p->outer; }                    \
-  QK_INLINE int32_t prefix##_part(PARAMS* p, const void** in, void** out, int32_t* units) { \
-    p->outer = units[1] - units[0];                                                         \
-    qk_move(&in[x], (ptrdiff_t)units[0] * (X));                                             \
-    qk_move_result(&out[y], (ptrdiff_t)units[0] * (Y));                                     \
-    return units[1];                                                                        \
+#define QK_SPLIT_OUTER(prefix, PARAMS, x, X, y, Y)                                              \
+  QK_INLINE int32_t prefix##_units(const PARAMS* p) { return p->outer; }                        \
+  QK_INLINE int32_t prefix##_subrange(PARAMS* p, const void** in, void** out, int32_t* units) { \
+    p->outer = units[1] - units[0];                                                             \
+    qk_move(&in[x], (ptrdiff_t)units[0] * (X));                                                 \
+    qk_move_result(&out[y], (ptrdiff_t)units[0] * (Y));                                         \
+    return units[1];                                                                            \
   }
 
 QK_INLINE int32_t qk_box_units(int32_t rank, const int32_t* dims) {
@@ -53,7 +54,8 @@ QK_INLINE int32_t qk_box_units(int32_t rank, const int32_t* dims) {
 }
 /* Makes of a box one of its first elements from units[0] on that lie along the last axis; returns
  * the next one. */
-QK_INLINE int32_t qk_box_part(int32_t rank, int32_t* dims, int32_t* index, const int32_t* units) {
+QK_INLINE int32_t qk_box_subrange(int32_t rank, int32_t* dims, int32_t* index,
+                                  const int32_t* units) {
   int32_t rest = units[0], count = units[1] - units[0];
   for (int32_t i = rank; i-- > 0;) {
     index[i] = rest % dims[i];
@@ -63,7 +65,7 @@ QK_INLINE int32_t qk_box_part(int32_t rank, int32_t* dims, int32_t* index, const
   }
   return units[0] + count;
 }
-QK_INLINE ptrdiff_t qk_box_place(int32_t rank, const int32_t* index, const int32_t* strides) {
+QK_INLINE ptrdiff_t qk_box_position(int32_t rank, const int32_t* index, const int32_t* strides) {
   ptrdiff_t at = 0;
   for (int32_t i = 0; i < rank; ++i) at += (ptrdiff_t)index[i] * strides[i];
   return at;
@@ -100,23 +102,24 @@ QK_INLINE void qk_box_row(int32_t rank, int32_t* dims, int32_t count) {
   for (int32_t i = 0; i < rank; ++i) dims[i] = i == rank - 1 ? count : 1;
 }
 
-/* What splits of broadcast operands have beside NAME_place. */
-#define QK_SPLIT_BROADCAST(prefix, PARAMS)                                                     \
-  QK_INLINE int32_t prefix##_units(const PARAMS* p) { return qk_box_units(p->rank, p->dims); } \
-  QK_INLINE int32_t prefix##_part(PARAMS* p, const void** in, void** out, int32_t* units) {    \
-    const int32_t left = prefix##_place(p, units[0], in, out), count = units[1] - units[0];    \
-    qk_box_row(p->rank, p->dims, count < left ? count : left);                                 \
-    return units[0] + (count < left ? count : left);                                           \
+/* What splits of broadcast operands have beside NAME_advance. */
+#define QK_SPLIT_BROADCAST(prefix, PARAMS)                                                      \
+  QK_INLINE int32_t prefix##_units(const PARAMS* p) { return qk_box_units(p->rank, p->dims); }  \
+  QK_INLINE int32_t prefix##_subrange(PARAMS* p, const void** in, void** out, int32_t* units) { \
+    const int32_t left = prefix##_advance(p, units[0], in, out), count = units[1] - units[0];   \
+    qk_box_row(p->rank, p->dims, count < left ? count : left);                                  \
+    return units[0] + (count < left ? count : left);                                            \
   }
 /* Two operands that are broadcast: strides p->a and p->b over `dims`, elements of A, B and Y
  * bytes. */
-#define QK_SPLIT_BROADCAST2(prefix, PARAMS, left, A, right, B, y, Y)                              \
-  QK_INLINE int32_t prefix##_place(const PARAMS* p, int32_t first, const void** in, void** out) { \
-    qk_move(&in[left], qk_box_at(p->rank, p->dims, p->a, first) * (A));                           \
-    qk_move(&in[right], qk_box_at(p->rank, p->dims, p->b, first) * (B));                          \
-    qk_move_result(&out[y], (ptrdiff_t)first*(Y));                                                \
-    return qk_box_left(p->rank, p->dims, first);                                                  \
-  }                                                                                               \
+#define QK_SPLIT_BROADCAST2(prefix, PARAMS, left, A, right, B, y, Y)                  \
+  QK_INLINE int32_t prefix##_advance(const PARAMS* p, int32_t first, const void** in, \
+                                     void** out) {                                    \
+    qk_move(&in[left], qk_box_at(p->rank, p->dims, p->a, first) * (A));               \
+    qk_move(&in[right], qk_box_at(p->rank, p->dims, p->b, first) * (B));              \
+    qk_move_result(&out[y], (ptrdiff_t)first*(Y));                                    \
+    return qk_box_left(p->rank, p->dims, first);                                      \
+  }                                                                                   \
   QK_SPANS_BROADCAST2(prefix, PARAMS, left, A, right, B, Y) QK_SPLIT_BROADCAST(prefix, PARAMS)
 #define QK_SPANS_BROADCAST2(prefix, PARAMS, left, A, right, B, Y)                                  \
   QK_INLINE int32_t prefix##_spans(const PARAMS* p, PARAMS* one, int32_t* bytes, int32_t* steps) { \

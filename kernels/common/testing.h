@@ -51,7 +51,7 @@ static inline qk_guarded qk_guard(size_t room) {
   return g;
 }
 /* Place for `size` bytes that touches the page before it, or the page after it. */
-static inline uint8_t* qk_guarded_place(const qk_guarded* g, size_t size, int at_end) {
+static inline uint8_t* qk_guarded_copy(const qk_guarded* g, size_t size, int at_end) {
   if (size > g->room) {
     fprintf(stderr, "a test needs %zu bytes, %zu are there\n", size, g->room);
     exit(2);
@@ -62,14 +62,14 @@ static inline uint8_t* qk_guarded_place(const qk_guarded* g, size_t size, int at
 /* n random numbers from -1 to 1 right before the page after them, where they stay. */
 static inline float* qk_random_floats(size_t n) {
   const qk_guarded g = qk_guard(4 * n + 4);
-  float* to = (float*)(void*)qk_guarded_place(&g, 4 * n, 1);
+  float* to = (float*)(void*)qk_guarded_copy(&g, 4 * n, 1);
   for (size_t i = 0; i < n; ++i) to[i] = qk_random_float();
   return to;
 }
 /* n bytes that lie like this, of any value. */
 static inline uint8_t* qk_random_bytes(size_t n) {
   const qk_guarded g = qk_guard(n + 1);
-  uint8_t* to = qk_guarded_place(&g, n, 1);
+  uint8_t* to = qk_guarded_copy(&g, n, 1);
   for (size_t i = 0; i < n; ++i) to[i] = (uint8_t)qk_random();
   return to;
 }

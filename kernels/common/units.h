@@ -3,7 +3,7 @@
  * A call has units, which write disjoint bytes. For each kernel that can be split there are
  *   int32_t NAME_units(const PARAMS* p)
  *       how many units a call has;
- *   int32_t NAME_part(PARAMS* p, const void** in, void** out, int32_t* units)
+ *   int32_t NAME_subrange(PARAMS* p, const void** in, void** out, int32_t* units)
  *       makes of a call of all units one of units [units[0], units[1]), or of the first of them:
  *       changes parameters and moves operands and results on. Returns the first unit that is left.
  *       units[2] and units[3] are its own: an operand may point to them while the kernel runs.

@@ -2,26 +2,27 @@
  * an array whose last index is the lane: QK_EACH_LANE says what each does with its own, and the
  * functions below are what they do together. On a GPU such an array has one element, a register;
  * compilers without CUDA compute the lanes of a warp, and the warps of a block, one after another,
- * so the same text is tested there. A body's warps meet at QK_TEAM_WAIT alone, and what a phase of
- * all threads (kernels/common/team.h) leaves in shared memory may be made again for each warp. */
+ * so the same text is tested there. A body's warps meet at QK_BLOCK_SYNC alone, and what a phase of
+ * all threads (kernels/common/thread_block.h) leaves in shared memory may be made again for each
+ * warp. */
 #ifndef QK_WARP_H
 #define QK_WARP_H
 
-#include "kernels/common/team.h"
+#include "kernels/common/thread_block.h"
 
 #if defined(__CUDA_ARCH__)
 #define QK_WARP_LANES 1
 #define QK_REGISTERS _Pragma("unroll") /* a loop over registers */
 #define QK_NO_REGISTERS _Pragma("unroll 1")
 #define QK_EACH_WARP(w) \
-  for (int32_t w = (int32_t)threadIdx.x >> 5, qk_turn = 1; qk_turn; qk_turn = 0)
+  for (int32_t w = (int32_t)threadIdx.x >> 5, qk_once = 1; qk_once; qk_once = 0)
 #define QK_EACH_LANE(i) for (int32_t i = 0; i < 1; ++i)
 #define QK_WARP_WAIT __syncwarp();
 #else
 #define QK_WARP_LANES 32
 #define QK_REGISTERS
 #define QK_NO_REGISTERS
-#define QK_EACH_WARP(w) for (int32_t w = 0; w < QK_TEAM / 32; ++w)
+#define QK_EACH_WARP(w) for (int32_t w = 0; w < QK_THREAD_BLOCK / 32; ++w)
 #define QK_EACH_LANE(i) for (int32_t i = 0; i < 32; ++i)
 #define QK_WARP_WAIT
 #endif
@@ -139,7 +140,7 @@ QK_UNIT int32_t qk_bytes_added(uint32_t bytes, int32_t sum) {
 #endif
 }
 /* Four rows of four bytes become their columns. */
-QK_UNIT void qk_turned_bytes(uint32_t* w) {
+QK_UNIT void qk_transpose_bytes(uint32_t* w) {
   const uint32_t a = qk_picked_bytes(w[0], w[1], 0x5140), b = qk_picked_bytes(w[2], w[3], 0x5140);
   const uint32_t c = qk_picked_bytes(w[0], w[1], 0x7362), d = qk_picked_bytes(w[2], w[3], 0x7362);
   w[0] = qk_picked_bytes(a, b, 0x5410);

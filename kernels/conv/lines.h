@@ -16,7 +16,7 @@
 #define QK_CHANNEL_UNITS(p) ((p)->n * ((p)->groups > 1 ? (p)->groups : (p)->oc))
 
 /* Lines or columns of one plane; `x` and `y` are by how many elements input and result move on. */
-#define QK_LINE_PART(p, r, units, x, y)                                                          \
+#define QK_LINE_SUBRANGE(p, r, units, x, y)                                                      \
   const int32_t axis = (p)->out[1] > 1 ? 1 : 2;                                                  \
   const qk_items r = qk_items_of((units), (p)->out[axis], axis == 1 ? 1 : QK_UNIT_COLUMNS);      \
   const ptrdiff_t x =                                                                            \
@@ -31,7 +31,7 @@
 
 /* Channels of one image; `c` is the first, `x`, `w` and `y` are by how many elements input, weights
  * and result move on. */
-#define QK_CHANNEL_PART(p, r, units, c, x, w, y)                                                  \
+#define QK_CHANNEL_SUBRANGE(p, r, units, c, x, w, y)                                              \
   const int32_t groups = (p)->groups, icg = (p)->ic / groups, ocg = (p)->oc / groups;             \
   const qk_items r = qk_items_of((units), groups > 1 ? groups : (p)->oc, 1);                      \
   const int32_t c = groups > 1 ? r.first * ocg : r.first;                                         \

@@ -45,12 +45,12 @@ typedef struct {
   qk_add_stage add;
 } qk_epilogue;
 
-/* Where kernels that store their floats as codes have scales from; kernels/common/ending.h. Of
- * kernels that may store them otherwise: QK_NO_ENDING. */
-enum { QK_STATIC, QK_PER_TOKEN, QK_PER_TENSOR, QK_NO_ENDING };
+/* Where kernels that store their floats as codes have scales from;
+ * kernels/common/quantize_epilogue.h. Of kernels that may store them otherwise: QK_NO_EPILOGUE. */
+enum { QK_STATIC, QK_PER_TOKEN, QK_PER_TENSOR, QK_NO_EPILOGUE };
 
-/* How kernels that compute floats store them as codes; kernels/common/ending.h says what each
- * member is. */
+/* How kernels that compute floats store them as codes; kernels/common/quantize_epilogue.h says what
+ * each member is. */
 typedef struct {
   int32_t mode, lo, hi, symmetric, reciprocal, size, keep, batch, span;
   int32_t axis, inner, group, s_outer, s_axis, s_inner;

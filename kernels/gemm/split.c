@@ -9,8 +9,8 @@ QK_INLINE int32_t qk_gemm_units(const qk_gemm_params* p) {
                                     : p->batch * qk_units_of(p->m, qk_unit_rows(p->m));
 }
 
-QK_INLINE int32_t qk_gemm_part(qk_gemm_params* p, const void** in, void** out,
-                               const int32_t* units) {
+QK_INLINE int32_t qk_gemm_subrange(qk_gemm_params* p, const void** in, void** out,
+                                   const int32_t* units) {
   if (p->batch == 1 && p->m == 1) {
     const qk_items r = qk_items_of(units, p->n, 16);
     qk_move(&in[QK_GEMM_PANELS_IN_W], (ptrdiff_t)r.first * p->k * 4);
@@ -38,8 +38,8 @@ QK_INLINE int32_t qk_gemm_part(qk_gemm_params* p, const void** in, void** out,
 QK_INLINE int32_t qk_matmul_units(const qk_matmul_params* p) {
   return p->batch[0] * p->batch[1] * p->batch[2] * p->m * p->n;
 }
-QK_INLINE int32_t qk_matmul_part(qk_matmul_params* p, const void** in, void** out,
-                                 const int32_t* units, ptrdiff_t bytes) {
+QK_INLINE int32_t qk_matmul_subrange(qk_matmul_params* p, const void** in, void** out,
+                                     const int32_t* units, ptrdiff_t bytes) {
   const qk_items r = qk_items_of(units, p->n, 1);
   const int32_t m = r.batch % p->m, l = r.batch / p->m % p->batch[2];
   const int32_t j = r.batch / p->m / p->batch[2] % p->batch[1];
@@ -57,13 +57,13 @@ QK_INLINE int32_t qk_matmul_part(qk_matmul_params* p, const void** in, void** ou
   p->n = r.count;
   return r.next;
 }
-#define QK_SPLIT_MATMUL(bytes)                                                                 \
-  QK_INLINE int32_t qk_matmul_##bytes##_units(const qk_matmul_params* p) {                     \
-    return qk_matmul_units(p);                                                                 \
-  }                                                                                            \
-  QK_INLINE int32_t qk_matmul_##bytes##_part(qk_matmul_params* p, const void** in, void** out, \
-                                             const int32_t* units) {                           \
-    return qk_matmul_part(p, in, out, units, bytes);                                           \
+#define QK_SPLIT_MATMUL(bytes)                                                                     \
+  QK_INLINE int32_t qk_matmul_##bytes##_units(const qk_matmul_params* p) {                         \
+    return qk_matmul_units(p);                                                                     \
+  }                                                                                                \
+  QK_INLINE int32_t qk_matmul_##bytes##_subrange(qk_matmul_params* p, const void** in, void** out, \
+                                                 const int32_t* units) {                           \
+    return qk_matmul_subrange(p, in, out, units, bytes);                                           \
   }
 QK_SPLIT_MATMUL(1)
 QK_SPLIT_MATMUL(2)
@@ -76,8 +76,8 @@ QK_SPLIT_RANGE(qk_grouped, qk_grouped_params, p->rows)
 QK_INLINE int32_t qk_gemm_pack_units(const qk_gemm_pack_params* p) {
   return p->batch * qk_units_of(p->n, 16);
 }
-QK_INLINE int32_t qk_gemm_pack_part(qk_gemm_pack_params* p, const void** in, void** out,
-                                    const int32_t* units) {
+QK_INLINE int32_t qk_gemm_pack_subrange(qk_gemm_pack_params* p, const void** in, void** out,
+                                        const int32_t* units) {
   const qk_items r = qk_items_of(units, p->n, 16);
   qk_move(&in[QK_GEMM_PACK_IN_W],
           ((ptrdiff_t)r.batch * p->batch_step + (ptrdiff_t)r.first * p->n_step) * 4);

@@ -5,8 +5,8 @@
 #include "kernels/grid_sample/operands.h"
 
 QK_INLINE int32_t qk_grid_sample_units(const qk_grid_sample_params* p) { return p->batch; }
-QK_INLINE int32_t qk_grid_sample_part(qk_grid_sample_params* p, const void** in, void** out,
-                                      const int32_t* units) {
+QK_INLINE int32_t qk_grid_sample_subrange(qk_grid_sample_params* p, const void** in, void** out,
+                                          const int32_t* units) {
   const ptrdiff_t plane = (ptrdiff_t)p->size[0] * p->size[1] * p->size[2];
   qk_move(&in[QK_GRID_SAMPLE_IN_X], (ptrdiff_t)units[0] * p->channels * plane * 4);
   qk_move(&in[QK_GRID_SAMPLE_IN_GRID], (ptrdiff_t)units[0] * p->points * p->axes * 4);

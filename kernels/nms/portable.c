@@ -17,11 +17,11 @@ QK_INLINE void qk_nms_f32(const qk_nms_params* p, const float* boxes, const floa
       s.center = p->center;
       s.overlap = p->overlap;
       qn_nms_start(&s, p->boxes, p->limited, p->threshold);
-      while (s.left > 0 && s.kept < p->limit) {
+      while (s.left > 0 && s.selected < p->limit) {
         if (!qn_nms_step(&s)) continue;
         rows[3 * used] = b;
         rows[3 * used + 1] = c;
-        rows[3 * used + 2] = s.order[s.candidates - s.kept];
+        rows[3 * used + 2] = s.order[s.candidates - s.selected];
         ++used;
       }
     }

@@ -35,7 +35,7 @@ int main(void) {
     scratch = (int32_t*)(void*)qk_random_bytes(4 * (size_t)p.boxes);
     for (int32_t u = 0; u < p.batches * p.classes; ++u) {
       const float *own = boxes + u / p.classes * p.boxes * 4, *score = scores + u * p.boxes;
-      int kept[8] = {0}, gone[8] = {0}, count = 0;
+      int selected[8] = {0}, gone[8] = {0}, count = 0;
       while (count < p.limit) {
         int best = -1, covered = 0;
         for (int32_t k = 0; k < p.boxes; ++k) {
@@ -45,9 +45,9 @@ int main(void) {
         if (best < 0) break;
         gone[best] = 1;
         for (int32_t k = 0; k < p.boxes; ++k)
-          covered = covered || (kept[k] && overlap(own + 4 * best, own + 4 * k) > p.overlap);
+          covered = covered || (selected[k] && overlap(own + 4 * best, own + 4 * k) > p.overlap);
         if (covered) continue;
-        kept[best] = 1, ++count;
+        selected[best] = 1, ++count;
         expected[3 * used] = u / p.classes, expected[3 * used + 1] = u % p.classes;
         expected[3 * used++ + 2] = best;
       }

@@ -22,12 +22,12 @@ kernel lrn[type](x) -> (y)
   units images qk_lrn_{type.bytes}
   body qk_lrn_{type=f32,f64,f16,bf16} stack 1536
 
-# On an accelerator, by blocks of threads: kernels/common/team_ending.h. Of one scale for all elements `floats` and
+# On an accelerator, by blocks of threads: kernels/common/block_epilogue.h. Of one scale for all elements `floats` and
 # `ranges` are the results.
-kernel norm_team[machine](x, gamma?, beta?) -> (y, mean?, rstd?)
+kernel norm_block[machine](x, gamma?, beta?) -> (y, mean?, rstd?)
   params qk_norm_params
-  body qk_norm_{machine=team} stack 90112
+  body qk_norm_{machine=block} stack 90112
 
-kernel norm_quantize_team[machine](x, residual?, gamma?, beta?, scales?, zeros?) -> (y?, y_scales?, y_zeros?, sums?, floats?, ranges?)
+kernel norm_quantize_block[machine](x, residual?, gamma?, beta?, scales?, zeros?) -> (y?, y_scales?, y_zeros?, sums?, floats?, ranges?)
   params qk_norm_quantize_params
-  body qk_norm_quantize_{machine=team} stack 106496
+  body qk_norm_quantize_{machine=block} stack 106496

@@ -27,11 +27,11 @@ typedef struct {
   int32_t x_rows, x_block, first;
 } qk_norm_params;
 
-/* qk_norm_quantize: the same of f32 rows, stored as codes (kernels/common/ending.h). x may be codes
- * of x_type (kernels/common/codes.h) with one scale and zero point, decoded first. With a
- * residual the rows are x + residual, rounded, which `sums` keeps where it is there. sums may be x
- * or the residual. Arguments: x, residual (may be null), gamma, beta, scales, zeros, y, y_scales,
- * y_zeros, sums (may be null), floats. */
+/* qk_norm_quantize: the same of f32 rows, stored as codes (kernels/common/quantize_epilogue.h). x
+ * may be codes of x_type (kernels/common/codes.h) with one scale and zero point, decoded first.
+ * With a residual the rows are x + residual, rounded, which `sums` keeps where it is there. sums
+ * may be x or the residual. Arguments: x, residual (may be null), gamma, beta, scales, zeros, y,
+ * y_scales, y_zeros, sums (may be null), floats. */
 typedef struct {
   int32_t rows, n, groups, inner, center;
   float eps;

@@ -2,8 +2,8 @@
 
 #include "kernels/common/body.h"
 #include "kernels/common/codes.h"
-#include "kernels/common/ending.h"
 #include "kernels/common/inline.h"
+#include "kernels/common/quantize_epilogue.h"
 #include "kernels/norm/norm.h"
 #include "kernels/norm/rows.h"
 #include "kernels/numerics/half.h"
@@ -62,16 +62,17 @@ QK_INLINE const float* qk_norm_floats(const qk_norm_quantize_params* p, const vo
 }
 
 /* Floats of as many rows from r on as can be computed together; how many they are. */
-QK_INLINE int32_t qk_norm_quantize_some(const qk_norm_quantize_params* p, const qk_ending* e,
-                                        int32_t r, const void* x, const float* residual,
-                                        const float* gamma, const float* beta, float* sums) {
+QK_INLINE int32_t qk_norm_quantize_some(const qk_norm_quantize_params* p,
+                                        const qk_quantize_epilogue* e, int32_t r, const void* x,
+                                        const float* residual, const float* gamma,
+                                        const float* beta, float* sums) {
 #if QK_VEC16_REGISTERS
-  const int32_t n = p->n, kept = e->to.keep || e->to.mode == QK_PER_TENSOR;
+  const int32_t n = p->n, whole_result = e->to.keep || e->to.mode == QK_PER_TENSOR;
   qk_norm_row rows[QK_NORM_ROWS];
   if (!QK_NORM_BY_VECTORS(p, gamma) || r + QK_NORM_ROWS > p->rows) return 0;
-  if (!kept && r % e->to.batch + QK_NORM_ROWS > e->to.batch) return 0;
+  if (!whole_result && r % e->to.batch + QK_NORM_ROWS > e->to.batch) return 0;
   for (int i = 0; i < QK_NORM_ROWS; ++i, ++r) {
-    rows[i].y = qk_ending_row(e, r, n);
+    rows[i].y = qk_epilogue_row(e, r, n);
     rows[i].x = qk_norm_floats(p, x, r, rows[i].y);
     rows[i].residual = residual ? residual + (ptrdiff_t)r * n : 0;
     rows[i].sums = sums ? sums + (ptrdiff_t)r * n : rows[i].y;
@@ -85,11 +86,11 @@ QK_INLINE int32_t qk_norm_quantize_some(const qk_norm_quantize_params* p, const 
 }
 
 /* Floats of row r alone. */
-QK_INLINE void qk_norm_quantize_one(const qk_norm_quantize_params* p, const qk_ending* e, int32_t r,
-                                    const void* x, const float* residual, const float* gamma,
-                                    const float* beta, float* sums) {
+QK_INLINE void qk_norm_quantize_one(const qk_norm_quantize_params* p, const qk_quantize_epilogue* e,
+                                    int32_t r, const void* x, const float* residual,
+                                    const float* gamma, const float* beta, float* sums) {
   const int32_t n = p->n, per_group = p->inner > 0 ? n / p->inner : 0;
-  float* row = qk_ending_row(e, r, n);
+  float* row = qk_epilogue_row(e, r, n);
   const float* from = qk_norm_floats(p, x, r, row);
   if (residual) {
     const float* other = residual + (ptrdiff_t)r * n;
@@ -105,7 +106,7 @@ QK_INLINE void qk_norm_quantize(const qk_norm_quantize_params* p, const void* x,
                                 const float* residual, const float* gamma, const float* beta,
                                 const float* scales, const int32_t* zeros, void* y, float* y_scales,
                                 int32_t* y_zeros, float* sums, float* floats) {
-  const qk_ending e = QK_ENDING_OF(p);
+  const qk_quantize_epilogue e = QK_EPILOGUE_OF(p);
   qk_range all = {0.0f, 0.0f};
   for (int32_t r = 0; r < p->rows;) {
     int32_t some = qk_norm_quantize_some(p, &e, r, x, residual, gamma, beta, sums);
@@ -113,7 +114,7 @@ QK_INLINE void qk_norm_quantize(const qk_norm_quantize_params* p, const void* x,
       qk_norm_quantize_one(p, &e, r, x, residual, gamma, beta, sums);
       some = 1;
     }
-    for (; some > 0; --some, ++r) qk_ending_finish_row(&e, r, p->rows, p->n, &all);
+    for (; some > 0; --some, ++r) qk_epilogue_finish_row(&e, r, p->rows, p->n, &all);
   }
-  qk_ending_finish(&e, p->rows, p->n, &all);
+  qk_epilogue_finish(&e, p->rows, p->n, &all);
 }

@@ -5,8 +5,8 @@
 #include "kernels/norm/operands.h"
 
 /* Elements and statistics have so many bytes. */
-QK_INLINE int32_t qk_norm_part(qk_norm_params* p, const void** in, void** out, const int32_t* units,
-                               ptrdiff_t bytes, ptrdiff_t statistic) {
+QK_INLINE int32_t qk_norm_subrange(qk_norm_params* p, const void** in, void** out,
+                                   const int32_t* units, ptrdiff_t bytes, ptrdiff_t statistic) {
   const ptrdiff_t first = (ptrdiff_t)units[0] * p->groups;
   p->rows = (units[1] - units[0]) * p->groups;
   (void)in;
@@ -16,8 +16,8 @@ QK_INLINE int32_t qk_norm_part(qk_norm_params* p, const void** in, void** out, c
   qk_move_optional(&out[QK_NORM_OUT_RSTD], first * statistic);
   return units[1];
 }
-QK_INLINE int32_t qk_scale_shift_part(qk_scale_shift_params* p, const void** in, void** out,
-                                      const int32_t* units, ptrdiff_t bytes) {
+QK_INLINE int32_t qk_scale_shift_subrange(qk_scale_shift_params* p, const void** in, void** out,
+                                          const int32_t* units, ptrdiff_t bytes) {
   const qk_items r = qk_items_of(units, p->channels, 1);
   const ptrdiff_t from = ((ptrdiff_t)r.batch * p->channels + r.first) * p->inner * bytes;
   qk_move(&in[QK_SCALE_SHIFT_IN_X], from);
@@ -29,21 +29,21 @@ QK_INLINE int32_t qk_scale_shift_part(qk_scale_shift_params* p, const void** in,
   return r.next;
 }
 
-#define QK_SPLIT_NORM(type, S, T)                                                         \
-  QK_INLINE int32_t qk_norm_##type##_units(const qk_norm_params* p) {                     \
-    return p->rows / p->groups;                                                           \
-  }                                                                                       \
-  QK_INLINE int32_t qk_norm_##type##_part(qk_norm_params* p, const void** in, void** out, \
-                                          int32_t* units) {                               \
-    return qk_norm_part(p, in, out, units, S, T);                                         \
+#define QK_SPLIT_NORM(type, S, T)                                                             \
+  QK_INLINE int32_t qk_norm_##type##_units(const qk_norm_params* p) {                         \
+    return p->rows / p->groups;                                                               \
+  }                                                                                           \
+  QK_INLINE int32_t qk_norm_##type##_subrange(qk_norm_params* p, const void** in, void** out, \
+                                              int32_t* units) {                               \
+    return qk_norm_subrange(p, in, out, units, S, T);                                         \
   }
-#define QK_SPLIT_SCALE_SHIFT(type, S)                                                       \
-  QK_INLINE int32_t qk_scale_shift_##type##_units(const qk_scale_shift_params* p) {         \
-    return p->outer * p->channels;                                                          \
-  }                                                                                         \
-  QK_INLINE int32_t qk_scale_shift_##type##_part(qk_scale_shift_params* p, const void** in, \
-                                                 void** out, int32_t* units) {              \
-    return qk_scale_shift_part(p, in, out, units, S);                                       \
+#define QK_SPLIT_SCALE_SHIFT(type, S)                                                           \
+  QK_INLINE int32_t qk_scale_shift_##type##_units(const qk_scale_shift_params* p) {             \
+    return p->outer * p->channels;                                                              \
+  }                                                                                             \
+  QK_INLINE int32_t qk_scale_shift_##type##_subrange(qk_scale_shift_params* p, const void** in, \
+                                                     void** out, int32_t* units) {              \
+    return qk_scale_shift_subrange(p, in, out, units, S);                                       \
   }
 QK_SPLIT_NORM(f32, 4, 4)
 QK_SPLIT_NORM(f64, 8, 8)

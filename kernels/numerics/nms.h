@@ -9,7 +9,7 @@ typedef struct {
   const float* boxes;  /* [n, 4]: two opposite corners y, x; with `center` x, y, width, height */
   const float* scores; /* [n] */
   int32_t* order;      /* n places: a heap of the boxes left; at the end those kept, backwards */
-  int32_t candidates, left, kept, center;
+  int32_t candidates, left, selected, center;
   float overlap;
 } qn_nms;
 
@@ -39,7 +39,7 @@ QN_FN void qn_nms_sink(const qn_nms* s, int32_t at) {
 /* Takes up the boxes, with `limited` only those whose score is above the threshold. */
 QN_FN void qn_nms_start(qn_nms* s, int32_t n, int limited, float threshold) {
   int32_t i;
-  s->left = s->kept = 0;
+  s->left = s->selected = 0;
   for (i = 0; i < n; ++i) {
     if (!limited || s->scores[i] > threshold) s->order[s->left++] = i;
   }
@@ -92,14 +92,14 @@ QN_FN int qn_nms_step(qn_nms* s) {
   int32_t k;
   s->order[0] = s->order[--s->left];
   qn_nms_sink(s, 0);
-  for (k = 0; k < s->kept; ++k) {
+  for (k = 0; k < s->selected; ++k) {
     const int32_t other = s->order[s->candidates - 1 - k];
     if (qn_nms_overlap(s->boxes + 4 * (int64_t)best, s->boxes + 4 * (int64_t)other, s->center,
                        s->overlap)) {
       return 0;
     }
   }
-  s->order[s->candidates - 1 - s->kept++] = best;
+  s->order[s->candidates - 1 - s->selected++] = best;
   return 1;
 }
 

@@ -30,7 +30,7 @@ QN_FN double qn_reduce_huge(double x, double* low, int* quadrant) {
   const uint64_t u = qn_bits_f64(x);
   const uint64_t m = (u & UINT64_C(0xfffffffffffff)) | UINT64_C(0x10000000000000);
   const int start = (int)((u >> 52) & 0x7ffu) - 1075 - 2; /* bits before it make whole turns */
-  uint64_t w[3], turn[3], carry;
+  uint64_t w[3], phase[3], carry;
   double scale, high, part, r, r_low;
   int k, shift = 0, negative;
   for (k = 0; k < 3; ++k) {
@@ -42,30 +42,30 @@ QN_FN double qn_reduce_huge(double x, double* low, int* quadrant) {
     w[k] = offset == 0 ? first : (first << offset) | (next >> (64 - offset));
   }
   /* m * 0.w as a fraction of a turn: the product modulo 2^192, top word first. */
-  turn[2] = m * w[2];
-  turn[1] = m * w[1] + qn_mul_high_u64(m, w[2]);
-  carry = turn[1] < m * w[1];
-  turn[0] = m * w[0] + qn_mul_high_u64(m, w[1]) + carry;
-  *quadrant = (int)((turn[0] + (UINT64_C(1) << 61)) >> 62) & 3;
-  turn[0] <<= 2; /* what is left of a quadrant, as a signed fraction of one */
-  turn[0] |= turn[1] >> 62;
-  turn[1] = (turn[1] << 2) | (turn[2] >> 62);
-  turn[2] <<= 2;
-  negative = (int)(turn[0] >> 63);
+  phase[2] = m * w[2];
+  phase[1] = m * w[1] + qn_mul_high_u64(m, w[2]);
+  carry = phase[1] < m * w[1];
+  phase[0] = m * w[0] + qn_mul_high_u64(m, w[1]) + carry;
+  *quadrant = (int)((phase[0] + (UINT64_C(1) << 61)) >> 62) & 3;
+  phase[0] <<= 2; /* what is left of a quadrant, as a signed fraction of one */
+  phase[0] |= phase[1] >> 62;
+  phase[1] = (phase[1] << 2) | (phase[2] >> 62);
+  phase[2] <<= 2;
+  negative = (int)(phase[0] >> 63);
   if (negative) {
-    turn[2] = ~turn[2] + 1u;
-    turn[1] = ~turn[1] + (turn[2] == 0);
-    turn[0] = ~turn[0] + (turn[2] == 0 && turn[1] == 0);
+    phase[2] = ~phase[2] + 1u;
+    phase[1] = ~phase[1] + (phase[2] == 0);
+    phase[0] = ~phase[0] + (phase[2] == 0 && phase[1] == 0);
   }
-  while (shift < 128 && !(turn[0] >> 63)) {
-    turn[0] = (turn[0] << 1) | (turn[1] >> 63);
-    turn[1] = (turn[1] << 1) | (turn[2] >> 63);
-    turn[2] <<= 1;
+  while (shift < 128 && !(phase[0] >> 63)) {
+    phase[0] = (phase[0] << 1) | (phase[1] >> 63);
+    phase[1] = (phase[1] << 1) | (phase[2] >> 63);
+    phase[2] <<= 1;
     ++shift;
   }
   scale = qn_pow2i_f64(-53 - shift);
-  high = (double)(turn[0] >> 11) * scale;
-  part = (double)(((turn[0] & 0x7ffu) << 42) | (turn[1] >> 22)) * scale * 0x1p-53;
+  high = (double)(phase[0] >> 11) * scale;
+  part = (double)(((phase[0] & 0x7ffu) << 42) | (phase[1] >> 22)) * scale * 0x1p-53;
   r = qn_two_product(high, 0x1.921fb54442d18p+0, &r_low);
   r_low = qn_fma(high, 0x1.1a62633145c07p-54, qn_fma(part, 0x1.921fb54442d18p+0, r_low));
   if (negative != (int)(u >> 63)) {
@@ -116,18 +116,20 @@ QN_FN double qn_cos_kernel(double r, double low) {
   return w + qn_fma(z * z, q, qn_fma(-r, low, qn_fma(-0.5, z, 1.0 - w)));
 }
 
-/* sin(x + turns pi/2). Sine and cosine share it, so that a program with both has one copy. */
-QN_FN double qn_sin_turned(double x, int turns) {
+/* sin(x + quadrants * pi/2). Sine and cosine share it, so that a program with both has one copy. */
+QN_FN double qn_sin_plus_quadrants(double x, int quadrants) {
   double low, r, y;
   int quadrant;
   if (!(qn_abs_f64(x) < QN_INF_F64)) return QN_NAN_F64;
   r = qn_reduce_half_pi(x, &low, &quadrant);
-  quadrant += turns;
+  quadrant += quadrants;
   y = (quadrant & 1) ? qn_cos_kernel(r, low) : qn_sin_kernel(r, low);
   return (quadrant & 2) ? -y : y;
 }
-QN_FN double qn_sin_f64(double x) { return qn_abs_f64(x) < 0x1p-27 ? x : qn_sin_turned(x, 0); }
-QN_FN double qn_cos_f64(double x) { return qn_sin_turned(x, 1); }
+QN_FN double qn_sin_f64(double x) {
+  return qn_abs_f64(x) < 0x1p-27 ? x : qn_sin_plus_quadrants(x, 0);
+}
+QN_FN double qn_cos_f64(double x) { return qn_sin_plus_quadrants(x, 1); }
 QN_FN double qn_tan_f64(double x) {
   double low, r, s, c;
   int quadrant;
@@ -141,13 +143,13 @@ QN_FN double qn_tan_f64(double x) {
 
 /* The angle of the point (x, y), 0 <= y, x >= 0, as a sum of two doubles. */
 QN_FN double qn_angle_f64(double y, double x, double* low) {
-  /* Turned by -pi/4 or by none, and mirrored at the diagonal, the slope is below tan(pi/8). */
+  /* Rotated by -pi/4 or by none, and mirrored at the diagonal, the slope is below tan(pi/8). */
   const int steep = y > x;
   const double a = steep ? x : y, b = steep ? y : x;
-  const int turn = a > 0x1.a827999fcef32p-2 * b;
+  const int rotated = a > 0x1.a827999fcef32p-2 * b;
   double n_low = 0.0, d_low = 0.0, base_low = 0.0;
-  const double num = turn ? qn_two_sum(a, -b, &n_low) : a;
-  const double den = turn ? qn_two_sum(a, b, &d_low) : b;
+  const double num = rotated ? qn_two_sum(a, -b, &n_low) : a;
+  const double den = rotated ? qn_two_sum(a, b, &d_low) : b;
   const double v = num / den;
   const double v_low = (qn_fma(-v, den, num) + qn_fma(-v, d_low, n_low)) / den;
   const double z = v * v;
@@ -166,7 +168,7 @@ QN_FN double qn_angle_f64(double y, double x, double* low) {
   q = qn_fma(q, z, 0x1.9999999999997p-3);
   q = qn_fma(q, z, -0x1.5555555555555p-2);
   tail = qn_fma(z * v, q, v_low);
-  if (turn) {
+  if (rotated) {
     base = 0x1.921fb54442d18p-1;
     base_low = 0x1.1a62633145c07p-55;
   }

@@ -9,9 +9,9 @@ QK_INLINE int32_t qk_pad_units(const qk_pad_params* p) {
   for (int32_t i = 0; i < 7; ++i) units *= p->before[i] + p->dims[i] + p->after[i];
   return units;
 }
-/* The first of the rows: one of the operand with its frame, or nothing but frame. */
-QK_INLINE int32_t qk_pad_part(qk_pad_params* p, const void** in, void** out, const int32_t* units,
-                              ptrdiff_t bytes) {
+/* The first of the rows: one of the operand with its border, or nothing but border. */
+QK_INLINE int32_t qk_pad_subrange(qk_pad_params* p, const void** in, void** out,
+                                  const int32_t* units, ptrdiff_t bytes) {
   const int32_t row = p->before[7] + p->dims[7] + p->after[7];
   int32_t rest = units[0], inside = 1;
   ptrdiff_t from = 0, step = p->dims[7];
@@ -36,9 +36,9 @@ QK_INLINE int32_t qk_pad_part(qk_pad_params* p, const void** in, void** out, con
 
 #define QK_SPLIT_PAD(bytes)                                                                    \
   QK_INLINE int32_t qk_pad_##bytes##_units(const qk_pad_params* p) { return qk_pad_units(p); } \
-  QK_INLINE int32_t qk_pad_##bytes##_part(qk_pad_params* p, const void** in, void** out,       \
-                                          const int32_t* units) {                              \
-    return qk_pad_part(p, in, out, units, bytes);                                              \
+  QK_INLINE int32_t qk_pad_##bytes##_subrange(qk_pad_params* p, const void** in, void** out,   \
+                                              const int32_t* units) {                          \
+    return qk_pad_subrange(p, in, out, units, bytes);                                          \
   }
 QK_SPLIT_PAD(1)
 QK_SPLIT_PAD(2)

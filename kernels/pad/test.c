@@ -1,4 +1,4 @@
-/* Frames of every width around up to three axes, against one loop over the result.
+/* Borders of every width around up to three axes, against one loop over the result.
  * run gcc PORTABLE */
 #include "kernels/common/testing.h"
 #include "kernels/pad/portable.c"
@@ -28,14 +28,14 @@ int main(void) {
     y = qk_random_bytes((size_t)(to * bytes));
     expected = qk_random_bytes((size_t)(to * bytes));
     for (int32_t at = 0; at < to; ++at) {
-      int32_t rest = at, place = 0, step = 1, inside = 1;
+      int32_t rest = at, position = 0, step = 1, inside = 1;
       for (int d = 7; d >= 0; --d) {
         const int32_t k = rest % size[d] - p.before[d];
         inside = inside && k >= 0 && k < p.dims[d];
-        place += k * step;
+        position += k * step;
         rest /= size[d], step *= p.dims[d];
       }
-      memcpy(expected + at * bytes, inside ? x + place * bytes : value, (size_t)bytes);
+      memcpy(expected + at * bytes, inside ? x + position * bytes : value, (size_t)bytes);
     }
     run(bytes, &p, x, value, y);
     qk_expect_same("pad", y, expected, (size_t)(to * bytes), p.dims, 8);

@@ -7,8 +7,8 @@
 #include "kernels/common/cuda.h"
 #include "kernels/numerics/base.h"
 #include "kernels/pool/fours.h"
-#include "kernels/pool/place.h"
 #include "kernels/pool/pool.h"
+#include "kernels/pool/position.h"
 #include "kernels/pool/strip.h"
 #include "kernels/pool/walk.h"
 
@@ -32,10 +32,10 @@ QK_UNIT uint32_t qk_pool_larger(uint32_t a, uint32_t b, int with_sign) {
 #elif defined(__CUDA_ARCH__)
   return with_sign ? __vmaxs4(a, b) : __vmaxu4(a, b);
 #else
-  const uint32_t turn = with_sign ? 0x80808080u : 0;
+  const uint32_t flip = with_sign ? 0x80808080u : 0;
   uint32_t out = 0;
   for (int i = 0; i < 32; i += 8)
-    out |= ((uint8_t)((a ^ turn) >> i) > (uint8_t)((b ^ turn) >> i) ? a : b) & 0xffu << i;
+    out |= ((uint8_t)((a ^ flip) >> i) > (uint8_t)((b ^ flip) >> i) ? a : b) & 0xffu << i;
   return out;
 #endif
 }

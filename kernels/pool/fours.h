@@ -5,7 +5,7 @@
 
 #include "kernels/common/unroll.h"
 #include "kernels/numerics/base.h"
-#include "kernels/pool/place.h"
+#include "kernels/pool/position.h"
 
 #define QK_FOURS_SIDE 4 /* columns beside those of the strides that windows may reach */
 #define QK_FOURS_MOST (4 * 4 + 2 * QK_FOURS_SIDE)

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "kernels/common/unroll.h"
-#include "kernels/pool/place.h"
+#include "kernels/pool/position.h"
 
 #define QK_STRIP 16     /* columns of the input whose windows begin in a strip */
 #define QK_STRIP_SIDE 4 /* columns beside it that windows may reach */

@@ -22,7 +22,8 @@ QK_INLINE int32_t qk_pool_units(qk_pool_box p) {
   return *p.n * (p.adaptive ? 1 : (int32_t)qk_pool_volume(p.out));
 }
 /* `x` and `y` are by how many elements input and result move on. */
-QK_INLINE int32_t qk_pool_part(qk_pool_box p, const int32_t* units, ptrdiff_t* x, ptrdiff_t* y) {
+QK_INLINE int32_t qk_pool_subrange(qk_pool_box p, const int32_t* units, ptrdiff_t* x,
+                                   ptrdiff_t* y) {
   const ptrdiff_t inputs = qk_pool_volume(p.in), outputs = qk_pool_volume(p.out);
   const int32_t first = units[0], count = units[1] - units[0];
   if (!p.nhwc || p.adaptive) {
@@ -49,19 +50,19 @@ QK_INLINE int32_t qk_pool_part(qk_pool_box p, const int32_t* units, ptrdiff_t* x
   { &(p)->n, &(p)->c, (p)->out, (p)->pad, (p)->in, (p)->stride, (p)->nhwc, (p)->adaptive }
 
 /* x and y are where operand and result stand (FOLDER/operands.h), of elements of X and Y bytes. */
-#define QK_SPLIT_POOL(prefix, PARAMS, x, X, y, Y)                                           \
-  QK_INLINE int32_t prefix##_units(const PARAMS* p) {                                       \
-    PARAMS own = *p;                                                                        \
-    const qk_pool_box box = QK_POOL_BOX(&own);                                              \
-    return qk_pool_units(box);                                                              \
-  }                                                                                         \
-  QK_INLINE int32_t prefix##_part(PARAMS* p, const void** in, void** out, int32_t* units) { \
-    const qk_pool_box box = QK_POOL_BOX(p);                                                 \
-    ptrdiff_t from, to;                                                                     \
-    const int32_t next = qk_pool_part(box, units, &from, &to);                              \
-    qk_move(&in[x], from*(X));                                                              \
-    qk_move_result(&out[y], to*(Y));                                                        \
-    return next;                                                                            \
+#define QK_SPLIT_POOL(prefix, PARAMS, x, X, y, Y)                                               \
+  QK_INLINE int32_t prefix##_units(const PARAMS* p) {                                           \
+    PARAMS own = *p;                                                                            \
+    const qk_pool_box box = QK_POOL_BOX(&own);                                                  \
+    return qk_pool_units(box);                                                                  \
+  }                                                                                             \
+  QK_INLINE int32_t prefix##_subrange(PARAMS* p, const void** in, void** out, int32_t* units) { \
+    const qk_pool_box box = QK_POOL_BOX(p);                                                     \
+    ptrdiff_t from, to;                                                                         \
+    const int32_t next = qk_pool_subrange(box, units, &from, &to);                              \
+    qk_move(&in[x], from*(X));                                                                  \
+    qk_move_result(&out[y], to*(Y));                                                            \
+    return next;                                                                                \
   }
 
 #endif

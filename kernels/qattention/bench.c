@@ -43,7 +43,7 @@ static __attribute__((noinline)) void measure(int32_t heads, int32_t queries, in
   p.scale = 0.1f;
   p.q_scale = p.k_scale = p.v_scale = 0.01f;
   p.y_type = QK_F32;
-  p.quantize.mode = QK_NO_ENDING;
+  p.quantize.mode = QK_NO_EPILOGUE;
   QK_BEST(best, BODY(&p, q, k, v, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, y, 0, 0, 0, floats, words))
   snprintf(what, sizeof what, "qattention %d heads, %d by %d, depth %d", heads, queries, keys,
            depth);

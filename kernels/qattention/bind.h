@@ -2,7 +2,7 @@
 #pragma once
 
 #include "kernels/qattention/calls.h"
-#include "kernels/quantize/ending_bind.h"
+#include "kernels/quantize/epilogue_bind.h"
 
 namespace qc {
 
@@ -16,10 +16,10 @@ inline Result<Call> bind_queries(const Call& call, Binder& binder, const char* k
   const Dim rows =
       binder.bounds(queries).min >= kQueries ? Dim(kQueries) : min(queries, Dim(kQueries));
   set_integer(c, "rows", rows);
-  if (call.integer("quantize.mode") != QK_NO_ENDING)
+  if (call.integer("quantize.mode") != QK_NO_EPILOGUE)
     set_view(c, "floats",
-             floats_of_ending(call, binder, call.size("batch") * call.size("quantize.batch"),
-                              call.size("quantize_row"), call.size("quantize.batch")));
+             floats_of_epilogue(call, binder, call.size("batch") * call.size("quantize.batch"),
+                                call.size("quantize_row"), call.size("quantize.batch")));
   // As QK_QATTENTION_FLOATS and QK_QATTENTION_WORDS count them.
   const Dim line = up(keys, 16), width = up(call.size("value_depth"), 16);
   const Dim depth = up(call.size("depth"), 2);

@@ -24,7 +24,7 @@ typedef struct qk_attended_bytes {
   int32_t* start;           /* of accumulators, of a query */
 } qk_attended_bytes;
 
-QK_INLINE qk_attended_bytes qk_bytes_places(const qk_qattention_params* p, void* scratch) {
+QK_INLINE qk_attended_bytes qk_bytes_positions(const qk_qattention_params* p, void* scratch) {
   const ptrdiff_t n = (p->keys + 15) / 16 * 16, d = (p->depth + 3) / 4 * 4;
   const ptrdiff_t wide = (p->value_depth + 15) / 16 * 16, keys = (p->keys + 3) / 4 * 4;
   uint8_t* at = (uint8_t*)scratch;

@@ -11,8 +11,8 @@ kernel qattention_bytes[machine](q, k, v, keep?, add?, q_scales?, q_zeros?, k_sc
   params qk_qattention_params
   body qk_qattention_{machine=avx512vnni} stack 4096
 
-# On an accelerator, a block of threads for each query, or for 128 queries on tensor cores; without an ending.
-kernel qattention_team[machine](q, k, v, keep?, add?, q_scales?, q_zeros?, k_scales?, k_zeros?, v_scales?, v_zeros?) -> (y)
+# On an accelerator, a block of threads for each query, or for 128 queries on tensor cores; without an epilogue.
+kernel qattention_block[machine](q, k, v, keep?, add?, q_scales?, q_zeros?, k_scales?, k_zeros?, v_scales?, v_zeros?) -> (y)
   params qk_qattention_params
-  body qk_qattention_{machine=team} stack 49152
+  body qk_qattention_{machine=block} stack 49152
   body qk_qattention_{machine=mma} stack 131072

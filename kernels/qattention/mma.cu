@@ -12,7 +12,7 @@ QK_UNIT int64_t qk_qattention_mma_units(const qk_qattention_params* p) {
   return (int64_t)p->batch * p->heads * qk_mma_query_tiles(p);
 }
 QK_UNIT int32_t qk_qattention_mma_shared(const qk_qattention_params* p) {
-  return qk_mma_place_of(p).bytes;
+  return qk_mma_position_of(p).bytes;
 }
 
 /* Weights of 32 keys as codes, and their sum, times zero points where each key has one. */
@@ -247,9 +247,9 @@ QK_UNIT void qk_qattention_mma(const qk_qattention_params* p, int64_t unit, cons
   const int32_t head = (int32_t)(unit / tiles % p->heads), b = (int32_t)(unit / tiles / p->heads);
   const int32_t kv = head / (p->heads / p->kv_heads);
   const int64_t mask = (int64_t)b * p->mask[0] + (int64_t)head * p->mask[1];
-  const qk_team_codes qc = QK_TEAM_CODES(p, q, q_scales, q_zeros, b, head);
-  const qk_team_codes kc = QK_TEAM_CODES(p, k, k_scales, k_zeros, b, kv);
-  const qk_team_codes vc = QK_TEAM_CODES(p, v, v_scales, v_zeros, b, kv);
+  const qk_block_codes qc = QK_BLOCK_CODES(p, q, q_scales, q_zeros, b, head);
+  const qk_block_codes kc = QK_BLOCK_CODES(p, k, k_scales, k_zeros, b, kv);
+  const qk_block_codes vc = QK_BLOCK_CODES(p, v, v_scales, v_zeros, b, kv);
   const qk_mma_head h = {qc,
                          kc,
                          vc,
@@ -259,7 +259,7 @@ QK_UNIT void qk_qattention_mma(const qk_qattention_params* p, int64_t unit, cons
                          qk_head_at(p->y_at, b, head),
                          tile * QK_MMA_QUERIES,
                          qk_mma_has_zeros(&qc) || qk_mma_has_zeros(&kc),
-                         qk_mma_place_of(p),
+                         qk_mma_position_of(p),
                          (unsigned char*)qk_mma_memory};
   QK_EACH_WARP(warp) { qk_mma_queries(p, &h, warp); }
 }

@@ -1,6 +1,6 @@
 // Attention on codes on tensor cores (kernels/qattention/mma.cu).
+#include "kernels/qattention/block_bind.h"
 #include "kernels/qattention/mma_stage.h"
-#include "kernels/qattention/team_bind.h"
 #include "program/estimate.h"
 
 namespace qc {

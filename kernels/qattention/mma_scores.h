@@ -30,12 +30,12 @@ QK_UNIT void qk_mma_warp_of(const qk_qattention_params* p, const qk_mma_head* h,
       const int32_t lane = qk_lane(i);
       const int32_t query = top + lane / 4 + 8 * r, own = query < last ? query : last;
       const qk_seen see = qk_keys_seen(p, own);
-      const float by = qn_mulf(qk_team_scale(&h->q, own), p->scale);
+      const float by = qn_mulf(qk_block_scale(&h->q, own), p->scale);
       w->query[r][i] = query;
       w->first[r][i] = see.first;
       w->end[r][i] = see.end;
       w->zero[r][i] = qk_mma_zero(&h->q, own);
-      w->by[r][i] = h->k.scales && p->k_rows ? by : qn_mulf(by, qk_team_scale(&h->k, 0));
+      w->by[r][i] = h->k.scales && p->k_rows ? by : qn_mulf(by, qk_block_scale(&h->k, 0));
       w->max[r][i] = -QN_INF_F32;
       w->sum[r][i] = 0.0f;
       w->largest[r][i] = -QN_INF_F32;
@@ -244,7 +244,7 @@ QK_UNIT void qk_mma_known(const qk_qattention_params* p, const qk_mma_head* h, q
       const float largest = by_row && !blind ? w->largest[r][i] : 1.0f;
       float by = (largest / 255.0f) / w->sum[r][i];
       if (blind) by = p->nan_rows ? QN_INF_F32 - QN_INF_F32 : 1.0f;
-      if (!by_row) by = qn_mulf(by, qk_team_scale(&h->v, 0));
+      if (!by_row) by = qn_mulf(by, qk_block_scale(&h->v, 0));
       w->sum[r][i] = p->y_type == QK_F32 ? by : by / p->y_scale;
       w->largest[r][i] = 255.0f / largest;
     }

@@ -5,8 +5,8 @@
 #define QK_QATTENTION_MMA_STAGE_H
 
 #include "kernels/common/warp.h"
+#include "kernels/qattention/block_codes.h"
 #include "kernels/qattention/seen.h"
-#include "kernels/qattention/team_codes.h"
 
 #define QK_MMA_QUERIES 128 /* of a unit, 16 for each warp */
 #define QK_MMA_KEYS 128    /* at a time */
@@ -15,7 +15,7 @@
 #define QK_MMA_MOST_KEYS 8192
 /* From column to column of values: eight of them lie in different banks. */
 #define QK_MMA_VALUES (QK_MMA_KEYS + 16)
-/* Bytes for the deepest heads and the most keys, as qk_mma_place_of has them. */
+/* Bytes for the deepest heads and the most keys, as qk_mma_position_of has them. */
 #define QK_MMA_MOST_BYTES                                                                  \
   ((QK_MMA_QUERIES + QK_MMA_KEYS) * (QK_MMA_DEPTH + 16) + QK_MMA_COLUMNS * QK_MMA_VALUES + \
    QK_MMA_QUERIES * 4 + QK_MMA_KEYS * 20 + QK_MMA_QUERIES * (QK_MMA_MOST_KEYS / QN_BLOCK) * 4)
@@ -23,9 +23,9 @@
 /* Where it lies, bytes from the beginning: codes of queries and keys in rows of `row` bytes, those
  * of values in columns; a sum of codes for each query, numbers for each key, sums of blocks of
  * exponentials for each query. */
-typedef struct qk_mma_place {
+typedef struct qk_mma_position {
   int32_t row, q, k, v, q_sums, k_sums, k_zeros, v_zeros, k_scales, v_scales, parts, bytes;
-} qk_mma_place;
+} qk_mma_position;
 
 /* Blocks of the sums of a row (kernels/numerics/reduce.h). */
 QK_UNIT int32_t qk_mma_blocks(const qk_qattention_params* p) {
@@ -36,8 +36,8 @@ QK_UNIT int32_t qk_mma_tiles(const qk_qattention_params* p, int32_t column) {
   const int32_t left = p->value_depth - column;
   return ((left < QK_MMA_COLUMNS ? left : QK_MMA_COLUMNS) + 7) / 8;
 }
-QK_UNIT qk_mma_place qk_mma_place_of(const qk_qattention_params* p) {
-  qk_mma_place m;
+QK_UNIT qk_mma_position qk_mma_position_of(const qk_qattention_params* p) {
+  qk_mma_position m;
   m.row = (p->depth + 31) / 32 * 32 + 16; /* eight rows lie in different banks */
   m.q = 0;
   m.k = m.q + QK_MMA_QUERIES * m.row;
@@ -56,13 +56,13 @@ QK_UNIT qk_mma_place qk_mma_place_of(const qk_qattention_params* p) {
 /* What a unit works on: queries of a head from `query` on; `keep` and `add` are those of the head.
  */
 typedef struct qk_mma_head {
-  qk_team_codes q, k, v;
+  qk_block_codes q, k, v;
   const uint8_t* keep;
   const float* add;
   void* y;
   int64_t y_at;
   int32_t query, zeros; /* whether queries or keys have zero points */
-  qk_mma_place at;
+  qk_mma_position at;
   unsigned char* memory;
 } qk_mma_head;
 
@@ -74,11 +74,11 @@ QK_UNIT const int32_t* qk_mma_numbers(const qk_mma_head* h, int32_t at) {
 }
 
 /* What codes are less, and their zero points, so that they have a sign. */
-QK_UNIT int32_t qk_mma_less(const qk_team_codes* x) { return x->type == QK_U8 ? 128 : 0; }
-QK_UNIT int32_t qk_mma_zero(const qk_team_codes* x, int64_t row) {
-  return qk_team_zero(x, row) - qk_mma_less(x);
+QK_UNIT int32_t qk_mma_less(const qk_block_codes* x) { return x->type == QK_U8 ? 128 : 0; }
+QK_UNIT int32_t qk_mma_zero(const qk_block_codes* x, int64_t row) {
+  return qk_block_zero(x, row) - qk_mma_less(x);
 }
-QK_UNIT int qk_mma_has_zeros(const qk_team_codes* x) {
+QK_UNIT int qk_mma_has_zeros(const qk_block_codes* x) {
   return x->zeros != 0 || x->zero != qk_mma_less(x);
 }
 
@@ -105,17 +105,17 @@ QK_UNIT void qk_mma_stage16(unsigned char* to, const uint8_t* from, int32_t n, u
 }
 
 /* Rows [first, first + 128) of the `rows` of a head, for thread t. */
-QK_UNIT void qk_mma_stage_rows(const qk_team_codes* x, int32_t first, int32_t rows, int32_t depth,
+QK_UNIT void qk_mma_stage_rows(const qk_block_codes* x, int32_t first, int32_t rows, int32_t depth,
                                int32_t t, unsigned char* to, int32_t row) {
-  const int32_t pieces = row / 16 - 1;
+  const int32_t vectors = row / 16 - 1;
   const uint32_t flip = x->type == QK_U8 ? 0x80808080u : 0;
   const uint8_t* const from = (const uint8_t*)x->codes + x->at;
-  for (int32_t i = t; i < QK_MMA_KEYS * pieces; i += QK_TEAM) {
-    const int32_t r = i / pieces, piece = i - r * pieces;
+  for (int32_t i = t; i < QK_MMA_KEYS * vectors; i += QK_THREAD_BLOCK) {
+    const int32_t r = i / vectors, vector = i - r * vectors;
     const int there = first + r < rows;
-    qk_mma_stage16(to + r * row + piece * 16,
-                   from + (there ? (int64_t)(first + r) * x->row + piece * 16 : 0),
-                   there ? depth - piece * 16 : 0, flip);
+    qk_mma_stage16(to + r * row + vector * 16,
+                   from + (there ? (int64_t)(first + r) * x->row + vector * 16 : 0),
+                   there ? depth - vector * 16 : 0, flip);
   }
 }
 
@@ -139,7 +139,7 @@ QK_UNIT void qk_mma_stage_values(const qk_qattention_params* p, const qk_mma_hea
   const int32_t tiles = qk_mma_tiles(p, column);
   const uint32_t flip = h->v.type == QK_U8 ? 0x80808080u : 0;
   const uint8_t* const from = (const uint8_t*)h->v.codes + h->v.at;
-  for (int32_t i = t; i < (tiles + 1) / 2 * 128; i += QK_TEAM) {
+  for (int32_t i = t; i < (tiles + 1) / 2 * 128; i += QK_THREAD_BLOCK) {
     const int32_t word = (i & 7) + (i >> 5 & 3) * 8, four = ((i >> 3 & 3) + (i >> 7) * 4) * 4;
     const int32_t key = first + (word >> 2) * 16 + (word & 3) * 2;
     const int32_t left = p->value_depth - column - four;
@@ -152,7 +152,7 @@ QK_UNIT void qk_mma_stage_values(const qk_qattention_params* p, const qk_mma_hea
       w[k] = qk_mma_word(from + (there ? (int64_t)own * h->v.row + column + four : 0),
                          there ? left : 0, flip);
     }
-    qk_turned_bytes(w);
+    qk_transpose_bytes(w);
     QK_REGISTERS
     for (int32_t c = 0; c < 4; ++c) {
       const int32_t at = qk_mma_column_at(p, tiles, four + c);
@@ -182,10 +182,10 @@ QK_UNIT void qk_mma_stage_numbers(const qk_qattention_params* p, const qk_mma_he
   if (t >= QK_MMA_KEYS) return;
   if (h->k.scales && p->k_rows)
     ((float*)(void*)(h->memory + h->at.k_scales))[t] =
-        there ? qk_team_scale(&h->k, first + t) : 0.0f;
+        there ? qk_block_scale(&h->k, first + t) : 0.0f;
   if (h->v.scales && p->v_rows)
     ((float*)(void*)(h->memory + h->at.v_scales))[t] =
-        there ? qk_team_scale(&h->v, first + t) : 0.0f;
+        there ? qk_block_scale(&h->v, first + t) : 0.0f;
   if (h->k.zeros)
     ((int32_t*)(void*)(h->memory + h->at.k_zeros))[t] = there ? qk_mma_zero(&h->k, first + t) : 0;
   if (h->v.zeros)
@@ -195,7 +195,7 @@ QK_UNIT void qk_mma_stage_numbers(const qk_qattention_params* p, const qk_mma_he
 /* The queries of the unit, and sums of their codes where keys have zero points. All threads have
  * waited for it when keys are there. */
 QK_UNIT void qk_mma_stage_queries(const qk_qattention_params* p, const qk_mma_head* h) {
-  QK_TEAM_WAIT
+  QK_BLOCK_SYNC
   QK_EACH_THREAD(t) {
     qk_mma_stage_rows(&h->q, h->query, p->queries, p->depth, t, h->memory + h->at.q, h->at.row);
   }
@@ -204,7 +204,7 @@ QK_UNIT void qk_mma_stage_queries(const qk_qattention_params* p, const qk_mma_he
 /* Keys from `first` on with their numbers, or values of them from `column` on, or both. */
 QK_UNIT void qk_mma_stage(const qk_qattention_params* p, const qk_mma_head* h, int32_t first,
                           int keys, int values, int32_t column) {
-  QK_TEAM_WAIT
+  QK_BLOCK_SYNC
   QK_EACH_THREAD(t) {
     if (keys) {
       qk_mma_stage_rows(&h->k, first, p->keys, p->depth, t, h->memory + h->at.k, h->at.row);
@@ -212,7 +212,7 @@ QK_UNIT void qk_mma_stage(const qk_qattention_params* p, const qk_mma_head* h, i
     }
     if (values) qk_mma_stage_values(p, h, first, column, t);
   }
-  QK_TEAM_WAIT
+  QK_BLOCK_SYNC
   if (keys && h->zeros) {
     QK_EACH_THREAD(t) {
       const int of_key = t < QK_MMA_KEYS;
@@ -221,7 +221,7 @@ QK_UNIT void qk_mma_stage(const qk_qattention_params* p, const qk_mma_head* h, i
           qk_mma_row_sum(h->memory + (of_key ? h->at.k : h->at.q) + i * h->at.row, h->at.row - 16);
       ((int32_t*)(void*)(h->memory + (of_key ? h->at.k_sums : h->at.q_sums)))[i] = sum;
     }
-    QK_TEAM_WAIT
+    QK_BLOCK_SYNC
   }
 }
 

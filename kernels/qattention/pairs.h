@@ -15,7 +15,7 @@ typedef struct qk_attended_pairs {
   int16_t *k, *v, *words, *codes; /* panels, then some queries and their weights */
 } qk_attended_pairs;
 
-QK_INLINE qk_attended_pairs qk_pairs_places(const qk_qattention_params* p, void* scratch) {
+QK_INLINE qk_attended_pairs qk_pairs_positions(const qk_qattention_params* p, void* scratch) {
   const int32_t n = (p->keys + 15) / 16 * 16, d = (p->depth + 1) / 2 * 2;
   const int32_t wide = (p->value_depth + 15) / 16 * 16;
   qk_attended_pairs a;

@@ -21,15 +21,15 @@
  * batch, from head to head and from row to row, in which elements follow each other; q_scales_at
  * and so on the same of scales, q_zeros_at and so on of zero points, 0 where there is one for all.
  *
- * With quantize.mode other than QK_NO_ENDING the floats become codes (kernels/common/ending.h):
- * rows of quantize_row of them, a batch having quantize.batch rows, are computed into `floats`, in
- * which y_at says where.
+ * With quantize.mode other than QK_NO_EPILOGUE the floats become codes
+ * (kernels/common/quantize_epilogue.h): rows of quantize_row of them, a batch having quantize.batch
+ * rows, are computed into `floats`, in which y_at says where.
  *
  * Arguments: q, k, v, keep (bytes) and add (floats; either may be null; element (b, h, i, j) at the
  * sum of its indices times the strides `mask`), scales and zero points of q, k and v (null: those
  * of the parameters; with q_rows and so on one per row of codes, else one), scales and zeros of an
- * ending, y (floats or codes, see kernels/common/codes.h), y_scales, y_zeros and floats of an
- * ending, scratch of QK_QATTENTION_FLOATS floats and QK_QATTENTION_WORDS words.
+ * epilogue, y (floats or codes, see kernels/common/codes.h), y_scales, y_zeros and floats of an
+ * epilogue, scratch of QK_QATTENTION_FLOATS floats and QK_QATTENTION_WORDS words.
  */
 typedef struct {
   int32_t batch, heads, kv_heads, queries, keys, depth, value_depth;

@@ -21,7 +21,7 @@ QK_INLINE int32_t qk_row_zero(const qk_code_rows* z, ptrdiff_t row) {
 }
 
 #if QK_ACC_REGISTERS != 0
-/* The numbers of a and b in turn: a0 b0 a1 b1 .. */
+/* The numbers of a and b one after another: a0 b0 a1 b1 .. */
 QK_INLINE void qk_join_words(__m256i a, __m256i b, int16_t* y) {
   const __m256i low = _mm256_unpacklo_epi16(a, b), high = _mm256_unpackhi_epi16(a, b);
   _mm256_storeu_si256((__m256i*)(void*)y, _mm256_permute2x128_si256(low, high, 0x20));

@@ -6,7 +6,7 @@
  * run gcc PORTABLE
  * run gcc AVX2
  * run clang AVX512VNNI
- * run gcc TEAM 300
+ * run gcc BLOCK 300
  * run gcc MMA 300
  * soak clang MMA 5000
  * arithmetic.md: Q41, Q42 */
@@ -14,16 +14,16 @@
 /* clang-format off */
 #include "kernels/common/testing.h"
 #include "kernels/common/plain.h"
-#if defined(QK_TARGET_TEAM) || defined(QK_TARGET_MMA)
+#if defined(QK_TARGET_BLOCK) || defined(QK_TARGET_MMA)
 #include "kernels/common/cuda.h"
 #endif
 #include "kernels/qattention/tested.h"
-#if defined(QK_TARGET_TEAM) || defined(QK_TARGET_MMA)
+#if defined(QK_TARGET_BLOCK) || defined(QK_TARGET_MMA)
 #include "kernels/qattention/test_devices.h"
 #endif
 /* clang-format on */
 
-#if defined(QK_TARGET_TEAM) || defined(QK_TARGET_MMA)
+#if defined(QK_TARGET_BLOCK) || defined(QK_TARGET_MMA)
 
 int main(int argc, char** argv) {
   const int count = argc > 1 ? atoi(argv[1]) : 300;
@@ -164,7 +164,7 @@ static void check(int i) {
   p.k_rows = i >> 1 & 1;
   p.v_rows = i >> 2 & 1;
   p.y_type = QK_F32;
-  p.quantize.mode = QK_NO_ENDING;
+  p.quantize.mode = QK_NO_EPILOGUE;
   lie_so(&p, 0);
   BODY(&p, q, k, v, 0, 0, sq, 0, sk, 0, sv, 0, 0, 0, y, 0, 0, 0, floats, words);
   for (int32_t row = 0; row < heads * queries; ++row) {
@@ -286,7 +286,7 @@ static void check_blocks(int i) {
   p.k_rows = k.rows;
   p.v_rows = v.rows;
   p.y_type = QK_F32;
-  p.quantize.mode = QK_NO_ENDING;
+  p.quantize.mode = QK_NO_EPILOGUE;
   lie_so(&p, 0);
   memcpy(p.q_zeros_at, q.zeros_at, sizeof q.zeros_at);
   memcpy(p.k_zeros_at, k.zeros_at, sizeof k.zeros_at);

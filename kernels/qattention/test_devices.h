@@ -2,10 +2,10 @@
 #ifndef QK_QATTENTION_TEST_DEVICES_H
 #define QK_QATTENTION_TEST_DEVICES_H
 
-#if defined(QK_TARGET_TEAM)
-#include "kernels/qattention/team.cu"
-#define DEVICE_BODY qk_qattention_team
-#define DEVICE_UNITS qk_qattention_team_units
+#if defined(QK_TARGET_BLOCK)
+#include "kernels/qattention/block.cu"
+#define DEVICE_BODY qk_qattention_block
+#define DEVICE_UNITS qk_qattention_block_units
 #else
 #include "kernels/qattention/mma.cu"
 #define DEVICE_BODY qk_qattention_mma
@@ -104,7 +104,7 @@ static qk_qattention_params device_params(int i) {
   p.hi = p.lo + 255;
   p.y_zero = (p.lo + p.hi) / 2 + qk_random_in(-20, 20);
   p.y_scale = 0.01f;
-  p.quantize.mode = QK_NO_ENDING;
+  p.quantize.mode = QK_NO_EPILOGUE;
   return p;
 }
 

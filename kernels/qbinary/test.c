@@ -19,7 +19,7 @@ static int32_t shape(int32_t* rank, int32_t* dims, int32_t (*steps)[8], int32_t*
   return all;
 }
 /* Where element `at` of the result has its operand. */
-static int32_t place(int32_t at, int32_t rank, const int32_t* dims, const int32_t* steps) {
+static int32_t position(int32_t at, int32_t rank, const int32_t* dims, const int32_t* steps) {
   int32_t out = 0;
   for (int d = rank - 1; d >= 0; at /= dims[d--]) out += at % dims[d] * steps[d];
   return out;
@@ -56,8 +56,8 @@ int main(void) {
     for (int op = 0; op < 2; ++op) {
       y = qk_random_bytes(2 * (size_t)all), expected = qk_random_bytes(2 * (size_t)all);
       for (int32_t at = 0; at < all; ++at) {
-        const int32_t ca = qk_load_code(a, p.type_a, place(at, p.rank, p.dims, p.a));
-        const int32_t cb = qk_load_code(b, p.type_b, place(at, p.rank, p.dims, p.b));
+        const int32_t ca = qk_load_code(a, p.type_a, position(at, p.rank, p.dims, p.a));
+        const int32_t cb = qk_load_code(b, p.type_b, position(at, p.rank, p.dims, p.b));
         const int32_t code = op ? qn_mul_codes(ca, cb, p.za, p.zb, p.ra, p.zero, p.lo, p.hi)
                                 : qn_add_codes(ca, cb, p.za, p.zb, p.ra, p.rb, p.zero, p.lo, p.hi);
         qk_store_code(expected, p.type_y, at, code);

@@ -1,7 +1,7 @@
 /* Speed of a vector variant of qconv on one core, by layers of ResNet-18, ResNet-50 and
  * MobileNetV2: microseconds, GMAC/s of the taps inside the input, and per cent of what the same
- * process measures for the instruction alone, all the best of many runs in turn. Compiled once per
- * instruction set, like the test. */
+ * process measures for the instruction alone, all the best of many runs one after another. Compiled
+ * once per instruction set, like the test. */
 #include "kernels/common/peak.h"
 #include "kernels/common/testing.h"
 #include "kernels/qconv/tested.h"
@@ -51,7 +51,7 @@ static uint8_t* room(size_t bytes) {
 }
 
 static void measure(const layer* l, double seconds) {
-  const qk_panels form = FORM;
+  const qk_panels panels_of = PANELS;
   const int32_t out = (l->in - 1) / l->stride + 1;
   const double macs = taps(l, out) * taps(l, out) * (l->ic ? l->ic : 1) * l->oc;
   double best = 1e9, peak = 0.0;
@@ -75,10 +75,10 @@ static void measure(const layer* l, double seconds) {
   const qk_pack_params pack = qk_qconv_packing(&p);
   uint8_t *x = room((size_t)l->in * l->in * p.ic), *y = room((size_t)out * out * l->oc);
   uint8_t *r = room((size_t)out * out * l->oc), *w = room((size_t)l->oc * p.ic * l->k * l->k);
-  uint8_t* blob = room((size_t)qk_packed_size(form, &pack));
+  uint8_t* blob = room((size_t)qk_packed_size(panels_of, &pack));
   float* multipliers = (float*)malloc(4 * (size_t)l->oc);
   for (int32_t i = 0; i < l->oc; ++i) multipliers[i] = 0.001f;
-  qk_pack(form, &pack, w, 0, multipliers, 0, blob);
+  qk_pack(panels_of, &pack, w, 0, multipliers, 0, blob);
 #if defined(DEPTHWISE)
   if (!l->ic) qk_pack_depthwise(&p, (const int8_t*)w, 0, multipliers, 0, blob);
 #endif

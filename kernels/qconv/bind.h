@@ -26,16 +26,16 @@ Result<Call> bound_conv(const Call& call, const std::string& machine, View blob)
   return Binder::bound(call, c);
 }
 
-inline Result<Call> bind_packed_conv(const Call& call, Binder& binder, qk_panels form,
+inline Result<Call> bind_packed_conv(const Call& call, Binder& binder, qk_panels panels_of,
                                      const std::string& machine) {
   const auto p = c_params<qk_qconv_params>(call);
   const qk_pack_params pack = qk_qconv_packing(&p);
-  View blob =
-      packed_blob(call, binder, packing_name(machine, pack), qk_packed_size(form, &pack),
-                  [=](const std::vector<Tensor>& from, std::byte* to) {
-                    qk_pack(form, &pack, from[0].bytes().data(), elements_or_null<int32_t>(from[1]),
-                            elements_or_null<float>(from[2]), elements_or_null<float>(from[3]), to);
-                  });
+  View blob = packed_blob(
+      call, binder, packing_name(machine, pack), qk_packed_size(panels_of, &pack),
+      [=](const std::vector<Tensor>& from, std::byte* to) {
+        qk_pack(panels_of, &pack, from[0].bytes().data(), elements_or_null<int32_t>(from[1]),
+                elements_or_null<float>(from[2]), elements_or_null<float>(from[3]), to);
+      });
   return bound_conv<kernel::QconvPacked>(call, machine, std::move(blob));
 }
 

@@ -6,13 +6,13 @@
 #include "kernels/qtile/output.h"
 
 /* An output: its image, channel and position. */
-typedef struct qk_qconv_place {
+typedef struct qk_qconv_position {
   int64_t n;
   int32_t channel, at[3];
-} qk_qconv_place;
+} qk_qconv_position;
 
-QK_UNIT qk_qconv_place qk_qconv_place_of(const qk_qconv_params* p, int64_t unit) {
-  qk_qconv_place o;
+QK_UNIT qk_qconv_position qk_qconv_position_of(const qk_qconv_params* p, int64_t unit) {
+  qk_qconv_position o;
   const int64_t points = (int64_t)p->out[0] * p->out[1] * p->out[2];
   const int64_t row = p->nhwc ? unit / p->oc : unit / points / p->oc * points + unit % points;
   const int64_t point = row % points;

@@ -3,7 +3,7 @@
  * from the next multiple of 16 bytes on. */
 #include "kernels/common/cuda.h"
 #include "kernels/qconv/qconv.h"
-#include "kernels/qtile/ending.h"
+#include "kernels/qtile/gpu_epilogue.h"
 
 QK_UNIT int64_t qk_qdepthwise_cuda_units(const qk_qconv_params* p) {
   return (int64_t)p->n * p->out[0] * p->out[1] * ((p->out[2] + 3) / 4) * (p->oc / 4);
@@ -55,7 +55,7 @@ QK_UNIT void qk_qdepthwise_cuda(const qk_qconv_params* p, int64_t unit, const vo
                                 const void* w, const void* bias, const void* multipliers,
                                 const void* float_bias, const void* x_scales, const void* x_zeros,
                                 const void* residual, void* y) {
-  const qk_q_ending e = {
+  const qk_q_epilogue e = {
       qk_q_output_of(&p->epilogue, multipliers, (const float*)float_bias, x_scales != 0, residual),
       (const int32_t*)bias,
       (const int32_t*)((const uint8_t*)w +
@@ -67,16 +67,16 @@ QK_UNIT void qk_qdepthwise_cuda(const qk_qconv_params* p, int64_t unit, const vo
       p->x_zero,
       y};
   const uint32_t channels = (uint32_t)(p->oc / 4), groups = (uint32_t)((p->out[2] + 3) / 4);
-  const uint64_t place = (uint64_t)unit / channels;
-  const uint32_t line = (uint32_t)(place / groups), plane = line / (uint32_t)p->out[1];
-  const int32_t c = (int32_t)((uint64_t)unit - place * channels) * 4;
+  const uint64_t position = (uint64_t)unit / channels;
+  const uint32_t line = (uint32_t)(position / groups), plane = line / (uint32_t)p->out[1];
+  const int32_t c = (int32_t)((uint64_t)unit - position * channels) * 4;
   const int64_t n = plane / (uint32_t)p->out[0];
   const int32_t at[3] = {(int32_t)(plane - (uint32_t)n * (uint32_t)p->out[0]),
                          (int32_t)(line - plane * (uint32_t)p->out[1]),
-                         (int32_t)(place - (uint64_t)line * groups) * 4};
+                         (int32_t)(position - (uint64_t)line * groups) * 4};
   const int64_t row = (int64_t)line * p->out[2] + at[2];
   int32_t accumulators[4][4] = {{0}};
-  qk_depthwise_accumulate(p, (const uint8_t*)x, (const uint8_t*)w, qk_q_ending_zero(&e, 0), n, at,
+  qk_depthwise_accumulate(p, (const uint8_t*)x, (const uint8_t*)w, qk_q_epilogue_zero(&e, 0), n, at,
                           c, accumulators);
 #if defined(__CUDA_ARCH__)
   const qk_q_four four = qk_q_four_of(&e, c);

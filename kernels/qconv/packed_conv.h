@@ -75,9 +75,9 @@ QK_INLINE void qk_packed_rect(const qk_qconv_params* p, qk_ptile* t, const qk_pa
 QK_INLINE void qk_packed_conv(const qk_qconv_params* p, const uint8_t* x, const uint8_t* w,
                               const float* x_scale, const int32_t* x_zero, const void* residual,
                               const int32_t* panels, void* y) {
-  const qk_panels form = QK_PTILE_FORM;
+  const qk_panels panels_of = QK_PTILE_PANELS;
   const qk_pack_params pack = qk_qconv_packing(p);
-  const qk_packed b = qk_packed_places(form, &pack);
+  const qk_packed b = qk_packed_layout(panels_of, &pack);
   const int32_t zero = (x_zero ? *x_zero : p->x_zero) - QK_PTILE_SHIFT, icg = pack.inputs,
                 ocg = pack.outputs;
   const ptrdiff_t x_plane = (ptrdiff_t)p->in[1] * p->in[2] * p->ic;

@@ -84,7 +84,7 @@ static void choose(qk_qconv_params* p, operands* o, int kind, int at_end, size_t
   o->float_bias = o->x_scale = 0;
   o->x_zero = 0;
   if (kind >= 4 && kind < 8) { /* a residual */
-    o->residual = qk_guarded_place(&guards[6], outputs, at_end);
+    o->residual = qk_guarded_copy(&guards[6], outputs, at_end);
     fill(o->residual, outputs, 0);
     p->epilogue.add.kind = kind < 6 ? QK_R_EXACT : QK_R_ORT;
     p->epilogue.add.first = (int32_t)(qk_random() & 1u);
@@ -102,7 +102,7 @@ static void choose(qk_qconv_params* p, operands* o, int kind, int at_end, size_t
   if (kind == 9) {
     static float scale;
     static int32_t zero;
-    o->float_bias = (float*)(void*)qk_guarded_place(&guards[5], 4 * (size_t)p->oc, at_end);
+    o->float_bias = (float*)(void*)qk_guarded_copy(&guards[5], 4 * (size_t)p->oc, at_end);
     for (int32_t n = 0; n < p->oc; ++n) o->float_bias[n] = qk_random_float();
     scale = qk_random_float();
     zero = qk_random_in(0, 255);
@@ -182,8 +182,8 @@ static int32_t run_part(const qk_qconv_params* p, const operands* o, int depthwi
   qk_qconv_params own = *p;
   const void* in[] = {o->x, o->blob, o->x_scale, o->x_zero, o->residual, 0};
   void* out[] = {o->y};
-  const int32_t next =
-      depthwise ? qk_qconv_depthwise_packed_part(&own, in, out, units) : PART(&own, in, out, units);
+  const int32_t next = depthwise ? qk_qconv_depthwise_packed_subrange(&own, in, out, units)
+                                 : SUBRANGE(&own, in, out, units);
 #if defined(DEPTHWISE)
   if (depthwise) {
     DEPTHWISE(&own, in[0], in[1], in[2], in[3], in[4], out[0]);
@@ -194,22 +194,22 @@ static int32_t run_part(const qk_qconv_params* p, const operands* o, int depthwi
   return next;
 }
 
-/* The same call in 1, 2, 3 or 7 parts in turn, the last first. Returns how many. */
-static int32_t in_some_parts(const qk_qconv_params* p, const operands* o, size_t bytes,
-                             int depthwise) {
+/* The same call in 1, 2, 3 or 7 parts one after another, the last first. Returns how many. */
+static int32_t in_some_subranges(const qk_qconv_params* p, const operands* o, size_t bytes,
+                                 int depthwise) {
   static const int32_t counts[] = {1, 2, 3, 7};
-  static int turn;
-  const int32_t parts = counts[turn++ % 4], units = units_of(p, depthwise);
+  static int calls;
+  const int32_t subranges = counts[calls++ % 4], units = units_of(p, depthwise);
   memset(o->y, 0xaa, bytes);
-  for (int32_t i = parts - 1; i >= 0; --i) {
-    int32_t range[4] = {units * i / parts, units * (i + 1) / parts, 0, 0};
+  for (int32_t i = subranges - 1; i >= 0; --i) {
+    int32_t range[4] = {units * i / subranges, units * (i + 1) / subranges, 0, 0};
     while (range[0] < range[1]) range[0] = run_part(p, o, depthwise, range);
   }
-  return parts;
+  return subranges;
 }
 
 static int check(int i, int depthwise) {
-  const qk_panels form = FORM;
+  const qk_panels panels_of = PANELS;
   const int at_end = (int)(qk_random() & 1u), kind = i % KINDS;
   const int all_ones = qk_random() % 8 == 0;
   qk_qconv_params p;
@@ -233,13 +233,13 @@ static int check(int i, int depthwise) {
                                .has_x_zeros = o.x_zero != 0,
                                .has_residual = o.residual != 0};
   const qk_pack_params pack = qk_qconv_packing(&p);
-  o.x = qk_guarded_place(&guards[0], inputs, at_end);
-  o.w = (int8_t*)qk_guarded_place(&guards[1], weights, at_end);
-  o.bias = (int32_t*)(void*)qk_guarded_place(&guards[2], 4 * (size_t)p.oc, at_end);
-  o.multipliers = (float*)(void*)qk_guarded_place(&guards[3], 4 * (size_t)p.oc, at_end);
-  o.blob = qk_guarded_place(&guards[4], ROOM, 0);
-  o.y = qk_guarded_place(&guards[7], bytes, at_end);
-  o.expected = qk_guarded_place(&guards[8], bytes, at_end);
+  o.x = qk_guarded_copy(&guards[0], inputs, at_end);
+  o.w = (int8_t*)qk_guarded_copy(&guards[1], weights, at_end);
+  o.bias = (int32_t*)(void*)qk_guarded_copy(&guards[2], 4 * (size_t)p.oc, at_end);
+  o.multipliers = (float*)(void*)qk_guarded_copy(&guards[3], 4 * (size_t)p.oc, at_end);
+  o.blob = qk_guarded_copy(&guards[4], ROOM, 0);
+  o.y = qk_guarded_copy(&guards[7], bytes, at_end);
+  o.expected = qk_guarded_copy(&guards[8], bytes, at_end);
   fill(o.x, inputs, all_ones);
   fill((uint8_t*)o.w, weights, 0);
   for (int32_t c = 0; c < p.oc; ++c) {
@@ -259,13 +259,13 @@ static int check(int i, int depthwise) {
     return 0;
 #endif
   } else {
-    qk_pack(form, &pack, o.w, o.bias, o.multipliers, o.float_bias, o.blob);
+    qk_pack(panels_of, &pack, o.w, o.bias, o.multipliers, o.float_bias, o.blob);
     BODY(&p, o.x, o.blob, o.x_scale, o.x_zero, o.residual, 0, o.y);
   }
   if (memcmp(o.y, o.expected, bytes) == 0) {
-    const int32_t parts = in_some_parts(&p, &o, bytes, depthwise);
+    const int32_t subranges = in_some_subranges(&p, &o, bytes, depthwise);
     if (memcmp(o.y, o.expected, bytes) == 0) return 0;
-    fprintf(stderr, "in %d parts: ", parts);
+    fprintf(stderr, "in %d parts: ", subranges);
   }
   size_t at = 0;
   while (o.y[at] == o.expected[at]) ++at;

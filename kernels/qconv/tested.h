@@ -9,14 +9,14 @@
 #define DEPTHWISE qk_qdepthwise_avx512vnni
 #define BODY qk_qconv_avx512vnni
 #define UNITS qk_qconv_packed_avx512vnni_units
-#define PART qk_qconv_packed_avx512vnni_part
-#define FORM QK_PANELS_AVX512VNNI
+#define SUBRANGE qk_qconv_packed_avx512vnni_subrange
+#define PANELS QK_PANELS_AVX512VNNI
 #else
 #include "kernels/qconv/avx2.c"
 #define BODY qk_qconv_avx2
 #define UNITS qk_qconv_packed_avx2_units
-#define PART qk_qconv_packed_avx2_part
-#define FORM QK_PANELS_AVX2
+#define SUBRANGE qk_qconv_packed_avx2_subrange
+#define PANELS QK_PANELS_AVX2
 #endif
 
 #endif

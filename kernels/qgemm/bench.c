@@ -1,6 +1,6 @@
 /* Speed of a vector variant of qgemm on one core: GMAC/s, and per cent of what the same process
- * measures for the instruction alone, both the best of many runs in turn. Compiled once per
- * instruction set, like the test. */
+ * measures for the instruction alone, both the best of many runs one after another. Compiled once
+ * per instruction set, like the test. */
 #include "kernels/common/peak.h"
 #include "kernels/common/testing.h"
 #include "kernels/qgemm/tested.h"
@@ -8,7 +8,7 @@
 static const char* const types[] = {"i8", "u8", "", "", "f32", "i32"};
 
 static void measure(int32_t m, int32_t n, int32_t k, int32_t type) {
-  const qk_panels form = FORM;
+  const qk_panels panels_of = PANELS;
   const qk_pack_params pack = {1, n, k, {1, 1, 1}, 0, k, 0, 1, 0};
   const size_t macs = (size_t)m * n * k;
   uint8_t* x = (uint8_t*)aligned_alloc(64, ((size_t)m * k + 63) & ~(size_t)63);
@@ -16,7 +16,7 @@ static void measure(int32_t m, int32_t n, int32_t k, int32_t type) {
   int8_t* w = (int8_t*)malloc((size_t)n * k);
   float* multipliers = (float*)malloc(4 * (size_t)n);
   uint8_t* blob =
-      (uint8_t*)aligned_alloc(64, ((size_t)qk_packed_size(form, &pack) + 63) & ~(size_t)63);
+      (uint8_t*)aligned_alloc(64, ((size_t)qk_packed_size(panels_of, &pack) + 63) & ~(size_t)63);
   double best = 1e9, peak = 0.0;
   qk_qgemm_params p;
   memset(&p, 0, sizeof p);
@@ -30,7 +30,7 @@ static void measure(int32_t m, int32_t n, int32_t k, int32_t type) {
   for (size_t i = 0; i < (size_t)m * k; ++i) x[i] = (uint8_t)qk_random();
   for (size_t i = 0; i < (size_t)n * k; ++i) w[i] = (int8_t)qk_random();
   for (int32_t i = 0; i < n; ++i) multipliers[i] = 0.001f;
-  qk_pack(form, &pack, w, 0, multipliers, 0, blob);
+  qk_pack(panels_of, &pack, w, 0, multipliers, 0, blob);
   for (double spent = 0.0; spent < 0.4;) {
     const double now_peak = qk_peak(), from = qk_seconds();
     const int times = macs < 10000000 ? (int)(10000000 / macs) : 1;

@@ -24,11 +24,11 @@ inline params::QgemmParams gemm_params(const params::QgemmCall& p) {
 
 /// Bytes from one blob of packed weights [n, k] to the next; qk_packed_size for sizes that may be
 /// free.
-inline Dim packed_stride(qk_panels form, const Dim& n, const Dim& k) {
+inline Dim packed_stride(qk_panels panels_of, const Dim& n, const Dim& k) {
   const auto rounded = [](const Dim& size, int64_t to) { return ceildiv(size, to) * Dim(to); };
-  const Dim outputs = rounded(n, form.lanes);
+  const Dim outputs = rounded(n, panels_of.lanes);
   const Dim weights = rounded(Dim(QK_PACKED_HEAD) + Dim(16) * outputs, 64);
-  return rounded(weights + outputs * rounded(k, form.unit), 64);
+  return rounded(weights + outputs * rounded(k, panels_of.unit), 64);
 }
 
 /// Whether codes of x are i8 that `with_unsigned_x` can turn.
@@ -58,11 +58,11 @@ inline Call with_unsigned_x(Call call, Binder& binder) {
 
 /// qgemm with weights packed for a machine: with the weights where all is constant, else by a call
 /// before it.
-inline Result<Call> bind_packed_gemm(const Call& given, Binder& binder, qk_panels form,
+inline Result<Call> bind_packed_gemm(const Call& given, Binder& binder, qk_panels panels_of,
                                      const std::string& machine) {
   const Call call = with_unsigned_x(given, binder);
   const auto p = params_as<params::QgemmCall>(call);
-  const Dim each = packed_stride(form, p.n, p.k), matrices = p.w_batch == 0 ? Dim(1) : p.batch;
+  const Dim each = packed_stride(panels_of, p.n, p.k), matrices = p.w_batch == 0 ? Dim(1) : p.batch;
   kernel::QgemmPacked c(gemm_params(p));
   c.machine = machine;
   c.w_batch = p.w_batch == 0 ? Dim(0) : each;
@@ -71,11 +71,11 @@ inline Result<Call> bind_packed_gemm(const Call& given, Binder& binder, qk_panel
     const qk_pack_params pack{1,         known.n, known.k,   {1, 1, 1}, 0,
                               known.w_n, 0,       known.w_k, known.flip};
     const int64_t count = matrices.value(), bytes = each.value();
-    QC_CHECK((qk_packed_size(form, &pack) + 63) / 64 * 64 == bytes, "blobs have another size");
+    QC_CHECK((qk_packed_size(panels_of, &pack) + 63) / 64 * 64 == bytes, "blobs have another size");
     c.w = packed_blob(call, binder, packing_name(machine, pack), count * bytes,
                       [=](const std::vector<Tensor>& from, std::byte* to) {
                         for (int64_t i = 0; i < count; ++i) {
-                          qk_pack(form, &pack, from[0].bytes().data() + i * known.w_batch,
+                          qk_pack(panels_of, &pack, from[0].bytes().data() + i * known.w_batch,
                                   elements_or_null<int32_t>(from[1]),
                                   elements_or_null<float>(from[2]),
                                   elements_or_null<float>(from[3]), to + i * bytes);

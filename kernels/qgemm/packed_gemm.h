@@ -32,9 +32,9 @@ QK_INLINE void qk_packed_gemm(const qk_qgemm_params* p, const uint8_t* x, const 
                               const float* x_scales, const int32_t* x_zeros, const void* residual,
                               const int32_t* panels, const int32_t* w_zeros, const int32_t* y_zeros,
                               void* y) {
-  const qk_panels form = QK_PTILE_FORM;
+  const qk_panels panels_of = QK_PTILE_PANELS;
   const qk_pack_params pack = {1, p->n, p->k, {1, 1, 1}, 0, 0, 0, 0, 0};
-  const qk_packed b = qk_packed_places(form, &pack);
+  const qk_packed b = qk_packed_layout(panels_of, &pack);
   const int32_t given = p->per_row && x_zeros ? 0 : x_zeros ? *x_zeros : p->x_zero;
   const int32_t zero = given - QK_PTILE_SHIFT, step = w_zeros ? QK_PACKED_ROWS : p->m;
   int32_t start[64], row_start[QK_PACKED_ROWS];
@@ -86,10 +86,10 @@ QK_INLINE void qk_packed_gemm(const qk_qgemm_params* p, const uint8_t* x, const 
 QK_INLINE void qk_packed_prepack(const qk_qgemm_prepack_params* p, const uint8_t* w,
                                  const int32_t* bias, const float* multipliers,
                                  const float* float_bias, uint8_t* packed) {
-  const qk_panels form = QK_PTILE_FORM;
+  const qk_panels panels_of = QK_PTILE_PANELS;
   const qk_pack_params pack = {1, p->n, p->k, {1, 1, 1}, 0, p->w_n, 0, p->w_k, p->flip};
   for (int32_t i = 0; i < p->batch; ++i) {
-    qk_pack(form, &pack, w + (ptrdiff_t)i * p->w_batch, bias, multipliers, float_bias,
+    qk_pack(panels_of, &pack, w + (ptrdiff_t)i * p->w_batch, bias, multipliers, float_bias,
             packed + (ptrdiff_t)i * p->each);
   }
 }

@@ -91,13 +91,13 @@ static void choose(qk_qgemm_params* p, operands* o, int kind, int at_end) {
   o->y_zeros = 0;
   p->per_row = 0;
   if (kind >= 15) { /* a zero point for each output */
-    o->y_zeros = (int32_t*)(void*)qk_guarded_place(&guards[12], 4 * (size_t)p->n, at_end);
+    o->y_zeros = (int32_t*)(void*)qk_guarded_copy(&guards[12], 4 * (size_t)p->n, at_end);
     for (int32_t n = 0; n < p->n; ++n) {
       o->y_zeros[n] = qk_random_in(i8 ? -128 : 0, i8 ? 127 : 255);
     }
   }
   if (kind >= 4 && kind < 8) { /* a residual */
-    o->residual = qk_guarded_place(&guards[6], rows * p->n, at_end);
+    o->residual = qk_guarded_copy(&guards[6], rows * p->n, at_end);
     fill(o->residual, rows * p->n, 0);
     p->epilogue.add.kind = kind < 6 ? QK_R_EXACT : QK_R_ORT;
     p->epilogue.add.first = (int32_t)(qk_random() & 1u);
@@ -115,16 +115,16 @@ static void choose(qk_qgemm_params* p, operands* o, int kind, int at_end) {
     p->epilogue.add.shift = 100.0f * qk_random_float();
   }
   if (kind == 9 || kind == 11) {
-    o->float_bias = (float*)(void*)qk_guarded_place(&guards[5], 4 * (size_t)p->n, at_end);
+    o->float_bias = (float*)(void*)qk_guarded_copy(&guards[5], 4 * (size_t)p->n, at_end);
     for (int32_t n = 0; n < p->n; ++n) o->float_bias[n] = qk_random_float();
   }
   if (kind == 10 || kind == 11) { /* scales and zero points that are known at run time */
     p->per_row = kind == 11 || (qk_random() & 1u);
-    o->x_scales = (float*)(void*)qk_guarded_place(&guards[7], 4 * rows, at_end);
+    o->x_scales = (float*)(void*)qk_guarded_copy(&guards[7], 4 * rows, at_end);
     for (size_t i = 0; i < rows; ++i) o->x_scales[i] = qk_random_float();
   }
   if (kind >= 10 && kind <= 13) {
-    o->x_zeros = (int32_t*)(void*)qk_guarded_place(&guards[8], 4 * rows, at_end);
+    o->x_zeros = (int32_t*)(void*)qk_guarded_copy(&guards[8], 4 * rows, at_end);
     for (size_t i = 0; i < rows; ++i) o->x_zeros[i] = qk_random_in(0, 255);
     if (kind == 13) p->per_row = 1;
   }
@@ -132,25 +132,25 @@ static void choose(qk_qgemm_params* p, operands* o, int kind, int at_end) {
 #define KINDS 17
 
 #if defined(UNITS)
-/* The same call in 1, 2, 3 or 7 parts in turn, the last first. Returns how many. */
-static int32_t in_some_parts(const qk_qgemm_params* p, const operands* o, size_t bytes) {
+/* The same call in 1, 2, 3 or 7 parts one after another, the last first. Returns how many. */
+static int32_t in_some_subranges(const qk_qgemm_params* p, const operands* o, size_t bytes) {
   static const int32_t counts[] = {1, 2, 3, 7};
-  static int turn;
-  const int32_t parts = counts[turn++ % 4], units = UNITS(p);
+  static int calls;
+  const int32_t subranges = counts[calls++ % 4], units = UNITS(p);
   memset(o->y, 0xaa, bytes);
-  for (int32_t i = parts - 1; i >= 0; --i) {
-    int32_t range[4] = {units * i / parts, units * (i + 1) / parts, 0, 0};
+  for (int32_t i = subranges - 1; i >= 0; --i) {
+    int32_t range[4] = {units * i / subranges, units * (i + 1) / subranges, 0, 0};
     while (range[0] < range[1]) {
       qk_qgemm_params own = *p;
       const void* in[10];
       void* out[] = {o->y};
       list_operands(o, in);
-      const int32_t next = PART(&own, in, out, range);
+      const int32_t next = SUBRANGE(&own, in, out, range);
       compute(&own, in, out[0]);
       range[0] = next;
     }
   }
-  return parts;
+  return subranges;
 }
 #endif
 
@@ -174,12 +174,12 @@ static int check(int32_t batch, int32_t m, int32_t n, int32_t k, int kind, int a
   o.flip = (int32_t)(qk_random() & 1u);
   o.n_stride = by_k ? 1 : k;
   o.k_stride = by_k ? n : 1;
-  o.x = qk_guarded_place(&guards[0], (size_t)batch * m * k, at_end);
-  o.w = qk_guarded_place(&guards[1], (size_t)n * k, at_end);
-  o.bias = (int32_t*)(void*)qk_guarded_place(&guards[2], 4 * (size_t)n, at_end);
-  o.multipliers = (float*)(void*)qk_guarded_place(&guards[3], 4 * (size_t)n, at_end);
-  o.y = qk_guarded_place(&guards[9], bytes, at_end);
-  o.expected = qk_guarded_place(&guards[10], bytes, at_end);
+  o.x = qk_guarded_copy(&guards[0], (size_t)batch * m * k, at_end);
+  o.w = qk_guarded_copy(&guards[1], (size_t)n * k, at_end);
+  o.bias = (int32_t*)(void*)qk_guarded_copy(&guards[2], 4 * (size_t)n, at_end);
+  o.multipliers = (float*)(void*)qk_guarded_copy(&guards[3], 4 * (size_t)n, at_end);
+  o.y = qk_guarded_copy(&guards[9], bytes, at_end);
+  o.expected = qk_guarded_copy(&guards[10], bytes, at_end);
   fill(o.x, (size_t)batch * m * k, extreme == 1 ? 1 : 0);
   fill(o.w, (size_t)n * k, extreme == 1 || extreme == 2 ? 2 : 0);
   for (int32_t i = 0; i < n; ++i) {
@@ -191,11 +191,11 @@ static int check(int32_t batch, int32_t m, int32_t n, int32_t k, int kind, int a
   if (extreme == 5) o.bias = 0;
   o.w_zeros = 0;
   if (TAKES_W_ZEROS && qk_random() % 3 == 0) { /* one for all outputs */
-    o.w_zeros = (int32_t*)(void*)qk_guarded_place(&guards[11], 4 * (size_t)n, at_end);
+    o.w_zeros = (int32_t*)(void*)qk_guarded_copy(&guards[11], 4 * (size_t)n, at_end);
     o.w_zeros[0] = qk_random_in(-255, 255);
     for (int32_t i = 1; i < n; ++i) o.w_zeros[i] = o.w_zeros[0];
   }
-  o.blob = qk_guarded_place(&guards[4], blob_bytes(&p, &o), 0);
+  o.blob = qk_guarded_copy(&guards[4], blob_bytes(&p, &o), 0);
   pack_blob(&p, &o);
   memset(o.y, 0x55, bytes);
   reference(&p, &o);
@@ -203,9 +203,9 @@ static int check(int32_t batch, int32_t m, int32_t n, int32_t k, int kind, int a
   compute(&p, in, o.y);
   if (memcmp(o.y, o.expected, bytes) == 0) {
 #if defined(UNITS)
-    const int32_t parts = in_some_parts(&p, &o, bytes);
+    const int32_t subranges = in_some_subranges(&p, &o, bytes);
     if (memcmp(o.y, o.expected, bytes) == 0) return 0;
-    fprintf(stderr, "in %d parts: ", parts);
+    fprintf(stderr, "in %d parts: ", subranges);
 #else
     return 0;
 #endif
@@ -218,7 +218,7 @@ static int check(int32_t batch, int32_t m, int32_t n, int32_t k, int kind, int a
 }
 
 /* What is packed comes out as it was. */
-static int check_packing(qk_panels form, const qk_pack_params* p) {
+static int check_packing(qk_panels panels_of, const qk_pack_params* p) {
   const size_t outputs = (size_t)p->groups * p->outputs;
   const size_t weights = outputs * p->inputs * p->taps[0] * p->taps[1] * p->taps[2];
   uint8_t* w = (uint8_t*)malloc(2 * weights);
@@ -227,7 +227,7 @@ static int check_packing(qk_panels form, const qk_pack_params* p) {
   float *m = (float*)(void*)(bias + 2 * outputs), *f = m + outputs, *m_back = f + outputs,
         *f_back = m_back + outputs;
   int wrong;
-  blob = (uint8_t*)malloc((size_t)qk_packed_size(form, p));
+  blob = (uint8_t*)malloc((size_t)qk_packed_size(panels_of, p));
   fill(w, weights, 0);
   memset(back, 0, weights);
   for (size_t i = 0; i < outputs; ++i) {
@@ -235,8 +235,8 @@ static int check_packing(qk_panels form, const qk_pack_params* p) {
     m[i] = qk_random_float();
     f[i] = qk_random_float();
   }
-  qk_pack(form, p, w, bias, m, f, blob);
-  qk_unpack(form, p, blob, back, bias_back, m_back, f_back);
+  qk_pack(panels_of, p, w, bias, m, f, blob);
+  qk_unpack(panels_of, p, blob, back, bias_back, m_back, f_back);
   wrong = memcmp(w, back, weights) || memcmp(bias, bias_back, 4 * outputs) ||
           memcmp(m, m_back, 4 * outputs) || memcmp(f, f_back, 4 * outputs);
   if (wrong) {
@@ -250,9 +250,9 @@ static int check_packing(qk_panels form, const qk_pack_params* p) {
 }
 
 static int check_packings(void) {
-  const qk_panels forms[] = {QK_PANELS_AVX512VNNI, QK_PANELS_AVX2, QK_PANELS_NEON_DOTPROD};
+  const qk_panels all_panels[] = {QK_PANELS_AVX512VNNI, QK_PANELS_AVX2, QK_PANELS_NEON_DOTPROD};
   int wrong = 0;
-  for (int form = 0; form < 3; ++form) {
+  for (int panels_of = 0; panels_of < 3; ++panels_of) {
     for (int32_t outputs = 1; outputs <= 130; ++outputs) {
       for (int32_t inputs = 1; inputs <= 9; ++inputs) {
         const int32_t taps = 1 + outputs % 3, line = inputs & 1;
@@ -266,7 +266,8 @@ static int check_packings(void) {
                                      taps * (taps + 1),
                                      0};
         const qk_pack_params gemm = {1, outputs, inputs, {1, 1, 1}, 0, 1, 0, outputs, 1};
-        wrong += check_packing(forms[form], &conv) + check_packing(forms[form], &gemm);
+        wrong += check_packing(all_panels[panels_of], &conv) +
+                 check_packing(all_panels[panels_of], &gemm);
       }
     }
   }

@@ -18,15 +18,15 @@ typedef struct operands {
 } operands;
 
 /* Each target has blob_bytes and pack_blob: how much room its weights take, and how they get there;
- * list_operands and compute: the operands as its kernel names them, and the call; UNITS and PART,
- * which split calls (a device computes unit by unit, here the last one first); MOST_BATCH and
- * TAKES_W_ZEROS: which calls there are. */
+ * list_operands and compute: the operands as its kernel names them, and the call; UNITS and
+ * SUBRANGE, which split calls (a device computes unit by unit, here the last one first); MOST_BATCH
+ * and TAKES_W_ZEROS: which calls there are. */
 
 #if defined(QK_TARGET_PORTABLE)
 #include "kernels/qgemm/portable.c"
 #include "kernels/qgemm/split.c"
 #define UNITS qk_qgemm_panels_units
-#define PART qk_qgemm_panels_part
+#define SUBRANGE qk_qgemm_panels_subrange
 #define MOST_BATCH 3
 #define TAKES_W_ZEROS 1
 
@@ -170,7 +170,7 @@ static qk_pack_params pack_params_of(const qk_qgemm_params* p, const operands* o
   return pack;
 }
 static size_t blob_bytes(const qk_qgemm_params* p, const operands* o) {
-  const qk_panels form = FORM;
+  const qk_panels panels_of = PANELS;
   const qk_pack_params pack = pack_params_of(p, o);
   const qk_packed_call call = {.x_type = p->x_type,
                                .x_zero = p->x_zero,
@@ -183,12 +183,12 @@ static size_t blob_bytes(const qk_qgemm_params* p, const operands* o) {
     fprintf(stderr, "a product is not accepted\n");
     exit(1);
   }
-  return (size_t)qk_packed_size(form, &pack);
+  return (size_t)qk_packed_size(panels_of, &pack);
 }
 static void pack_blob(const qk_qgemm_params* p, const operands* o) {
-  const qk_panels form = FORM;
+  const qk_panels panels_of = PANELS;
   const qk_pack_params pack = pack_params_of(p, o);
-  qk_pack(form, &pack, o->w, o->bias, o->multipliers, o->float_bias, o->blob);
+  qk_pack(panels_of, &pack, o->w, o->bias, o->multipliers, o->float_bias, o->blob);
 }
 static void list_operands(const operands* o, const void** in) {
   const void* all[8] = {o->x,        o->blob, o->x_scales, o->x_zeros,

@@ -7,20 +7,20 @@
 #include "kernels/qgemm/avx512vnni.c"
 #define BODY qk_qgemm_avx512vnni
 #define UNITS qk_qgemm_packed_avx512vnni_units
-#define PART qk_qgemm_packed_avx512vnni_part
-#define FORM QK_PANELS_AVX512VNNI
+#define SUBRANGE qk_qgemm_packed_avx512vnni_subrange
+#define PANELS QK_PANELS_AVX512VNNI
 #elif defined(QK_TARGET_AVX2)
 #include "kernels/qgemm/avx2.c"
 #define BODY qk_qgemm_avx2
 #define UNITS qk_qgemm_packed_avx2_units
-#define PART qk_qgemm_packed_avx2_part
-#define FORM QK_PANELS_AVX2
+#define SUBRANGE qk_qgemm_packed_avx2_subrange
+#define PANELS QK_PANELS_AVX2
 #else
 #include "kernels/qgemm/neon_dotprod.c"
 #define BODY qk_qgemm_neon_dotprod
 #define UNITS qk_qgemm_packed_neon_dotprod_units
-#define PART qk_qgemm_packed_neon_dotprod_part
-#define FORM QK_PANELS_NEON_DOTPROD
+#define SUBRANGE qk_qgemm_packed_neon_dotprod_subrange
+#define PANELS QK_PANELS_NEON_DOTPROD
 #endif
 
 #endif

@@ -3,7 +3,7 @@
 #include "kernels/common/body.h"
 #include "kernels/common/codes.h"
 #include "kernels/common/cuda.h"
-#include "kernels/pool/place.h"
+#include "kernels/pool/position.h"
 #include "kernels/pool/strip.h"
 #include "kernels/qpool/mean.h"
 
@@ -101,8 +101,8 @@ QK_UNIT void qk_qavg_strip(const qk_qpool_params* q, const qk_pool_params* p, in
 #define QK_QAVG_CHANNELS 16
 QK_UNIT void qk_qavg_channels(const qk_qpool_params* q, const qk_pool_params* p, int64_t unit,
                               const uint8_t* x, uint8_t* y) {
-  const qk_pool_place place = qk_pool_place_of(p, unit * QK_QAVG_CHANNELS);
-  const qk_pool_window wd = place.d, wh = place.h, ww = place.w;
+  const qk_pool_position position = qk_pool_position_of(p, unit * QK_QAVG_CHANNELS);
+  const qk_pool_window wd = position.d, wh = position.h, ww = position.w;
   const int aligned = (uintptr_t)x % QK_QAVG_CHANNELS == 0;
   const float multiplier = qn_mean_multiplier(qk_pool_count(p, wd, wh, ww), q->sx, q->sy);
   int32_t sums[QK_QAVG_CHANNELS] = {0};
@@ -112,7 +112,7 @@ QK_UNIT void qk_qavg_channels(const qk_qpool_params* q, const qk_pool_params* p,
       for (int32_t kw = ww.first; kw < ww.last; ++kw) {
         const int64_t d = wd.at + kd * wd.step, h = d * p->in[1] + wh.at + kh * wh.step;
         const uint8_t* const own =
-            x + place.from + (h * p->in[2] + ww.at + kw * ww.step) * place.step;
+            x + position.from + (h * p->in[2] + ww.at + kw * ww.step) * position.step;
         uint32_t words[QK_QAVG_CHANNELS / 4] = {0};
         if (aligned) qk_strip_load(words, own, QK_QAVG_CHANNELS / 4);
         QK_EACH_ON_GPU

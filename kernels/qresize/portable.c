@@ -22,8 +22,8 @@ QK_INLINE int32_t qk_qresize_code(const qk_qresize_params* p, int64_t sum) {
 #include "kernels/qresize/body.inc"
 #define QK_WITH qk_qresize_fixed, int32_t, QK_QRESIZE_SUM(int32_t) / ((int32_t)1 << 2 * p->bits)
 #include "kernels/qresize/body.inc"
-#define QK_WITH                                                                           \
-  qk_qresize_ort, float,                                                                  \
-      p->turned ? qn_bilinear_code_ort(x11, x12, x21, x22, v1, v2, u1, u2, o >= p->twice) \
-                : qn_bilinear_code_ort(x11, x21, x12, x22, u1, u2, v1, v2, o >= p->twice)
+#define QK_WITH                                                                               \
+  qk_qresize_ort, float,                                                                      \
+      p->transposed ? qn_bilinear_code_ort(x11, x12, x21, x22, v1, v2, u1, u2, o >= p->twice) \
+                    : qn_bilinear_code_ort(x11, x21, x12, x22, u1, u2, v1, v2, o >= p->twice)
 #include "kernels/qresize/body.inc"

@@ -10,7 +10,7 @@
  *                    _wide: of 64, is rescaled; x and y may have different scales
  * qk_qresize_fixed   the exact sum divided by 2^(2 bits), towards 0
  * qk_qresize_ort     float weights, qn_bilinear_code_ort; axis 1 holds the rows, or the columns if
- *                    `turned`; the planes from `twice` on are added twice
+ *                    `transposed`; the planes from `twice` on are added twice
  *
  * Arguments: x, places and weights of axis 1, places and weights of axis 3, y. */
 typedef struct {
@@ -20,7 +20,7 @@ typedef struct {
   int32_t bits, zx, zero, lo, hi;
   float multiplier;
   int32_t q31, mantissa, shift; /* with q31: the multiplier as integers */
-  int32_t turned, twice;
+  int32_t transposed, twice;
 } qk_qresize_params;
 
 #endif

@@ -12,7 +12,7 @@
 #include "kernels/qsoftmax/qsoftmax.h"
 #include "kernels/quantize/lookup.h"
 
-/* The least and the greatest of n bytes, n >= 32, their first bits turned by `flip`. */
+/* The least and the greatest of n bytes, n >= 32, their first bits flipped by `flip`. */
 typedef struct qk_byte_range {
   int32_t least, most;
 } qk_byte_range;
@@ -34,7 +34,7 @@ QK_INLINE qk_byte_range qk_bytes_range(const uint8_t* x, int32_t n, uint8_t flip
   return range;
 }
 
-/* The codes of a row: that of byte b, turned, is computed at 255 - most + b. */
+/* The codes of a row: that of byte b, flipped, is computed at 255 - most + b. */
 QK_INLINE void qk_qsoftmax_row(const qk_qsoftmax_params* p, const uint8_t* x, const float* table,
                                uint8_t flip, qk_byte_range range, float sum, uint8_t* y) {
   const int32_t shift = 255 - range.most;

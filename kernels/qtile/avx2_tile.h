@@ -16,7 +16,7 @@
 #include "kernels/common/unroll.h"
 #include "kernels/qtile/packed.h"
 
-#define QK_PTILE_FORM QK_PANELS_AVX2
+#define QK_PTILE_PANELS QK_PANELS_AVX2
 #define QK_PTILE_LANES 8
 #define QK_PTILE_UNIT 2
 #define QK_PTILE_SHIFT 0

@@ -16,7 +16,7 @@
 #include "kernels/common/unroll.h"
 #include "kernels/qtile/packed.h"
 
-#define QK_PTILE_FORM QK_PANELS_AVX512VNNI
+#define QK_PTILE_PANELS QK_PANELS_AVX512VNNI
 #define QK_PTILE_LANES 16
 #define QK_PTILE_UNIT 4
 #define QK_PTILE_SHIFT 0
@@ -150,7 +150,7 @@ QK_INLINE __m512i qk_vnni_value(const qk_ptile* t, const int32_t* accumulators, 
   return s;
 }
 
-/* The outputs of a whole panel of four vectors, whose lanes of four they have in turn. */
+/* The outputs of a whole panel of four vectors, whose lanes of four they have one after another. */
 QK_INLINE void qk_vnni_store_panel(uint8_t* y, __m512i a, __m512i b, __m512i c, __m512i d) {
   const __m512i ab = _mm512_shuffle_i32x4(a, b, 0x44), ab_high = _mm512_shuffle_i32x4(a, b, 0xee);
   const __m512i cd = _mm512_shuffle_i32x4(c, d, 0x44), cd_high = _mm512_shuffle_i32x4(c, d, 0xee);

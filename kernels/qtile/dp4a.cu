@@ -1,6 +1,6 @@
 /* A unit is four neighbouring outputs of a position, from weights packed as for tensor cores. */
 #include "kernels/common/cuda.h"
-#include "kernels/qtile/mma_ending.h"
+#include "kernels/qtile/mma_epilogue.h"
 #include "kernels/qtile/mma_source.h"
 
 QK_UNIT int64_t qk_qtile_dp4a_units(const qk_qtile_params* p) {
@@ -62,12 +62,12 @@ QK_UNIT void qk_qtile_dp4a(const qk_qtile_params* p, int64_t unit, const void* x
                            const void* x_scales, const void* x_zeros, const void* residual,
                            const void* y_zeros, void* y) {
   const int32_t depth = qk_mma_depth(p), groups = qk_mma_outputs(p) / 4;
-  const qk_q_ending e = qk_mma_ending_of(p, w, bias, multipliers, float_bias, x_scales, x_zeros,
-                                         residual, y_zeros, y);
+  const qk_q_epilogue e = qk_mma_epilogue_of(p, w, bias, multipliers, float_bias, x_scales, x_zeros,
+                                             residual, y_zeros, y);
   const int64_t row = unit / groups;
   const int32_t n = (int32_t)(unit - row * groups) * 4;
   const qk_mma_window window = qk_mma_window_of(p, row);
-  const uint32_t zeros = ((uint32_t)qk_q_ending_zero(&e, row) & 0xff) * 0x01010101u;
+  const uint32_t zeros = ((uint32_t)qk_q_epilogue_zero(&e, row) & 0xff) * 0x01010101u;
   int32_t accumulators[4] = {0, 0, 0, 0};
   for (int32_t k = 0; k < depth; k += 16) {
     const qk_mma_term term = qk_mma_term_of(p, k);

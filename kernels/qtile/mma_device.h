@@ -9,11 +9,11 @@
 
 #if defined(__CUDA_ARCH__)
 
-/* The place of 16 bytes in a tile with rows of `chunk` bytes. They take turns, so that eight rows
- * lie in different banks. */
-QK_UNIT uint32_t qk_mma_at(int32_t row, int32_t piece, int32_t chunk) {
-  const int32_t turn = chunk == 64 ? (row >> 1) & 3 : row & 7;
-  return (uint32_t)(row * chunk + ((piece ^ turn) << 4));
+/* The offset of 16 bytes in a tile with rows of `chunk` bytes. The XOR swizzle puts eight rows
+ * into different banks. */
+QK_UNIT uint32_t qk_mma_at(int32_t row, int32_t vector, int32_t chunk) {
+  const int32_t swizzle = chunk == 64 ? (row >> 1) & 3 : row & 7;
+  return (uint32_t)(row * chunk + ((vector ^ swizzle) << 4));
 }
 QK_UNIT void qk_mma_copy16(uint32_t to, const void* from) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from));
@@ -75,7 +75,7 @@ typedef struct qk_mma_block {
 /* Copies 16 terms of each of `rows` windows, every `apart`th, where they are neighbours in x. */
 QK_UNIT void qk_mma_fetch_whole(const qk_qtile_params* p, const qk_mma_block* block,
                                 const qk_mma_term* term, int32_t rows, int32_t row, int32_t apart,
-                                int32_t piece, int32_t chunk, uint32_t to) {
+                                int32_t vector, int32_t chunk, uint32_t to) {
   const int32_t length = p->in[2] * p->ic, offset = qk_mma_offset(p, term);
 #pragma unroll
   for (int32_t i = 0; i < rows; ++i) {
@@ -83,7 +83,7 @@ QK_UNIT void qk_mma_fetch_whole(const qk_qtile_params* p, const qk_mma_block* bl
     const int32_t at = qk_mma_at_in_line(p, window, term);
     const int inside = qk_mma_is_term(p, term) && qk_mma_in_line(p, window, term) &&
                        (qk_mma_inside(p, 2) || (at >= 0 && at < length));
-    qk_mma_copy16_if(inside, to + qk_mma_at(row + i * apart, piece, chunk),
+    qk_mma_copy16_if(inside, to + qk_mma_at(row + i * apart, vector, chunk),
                      block->x + (window->begin + offset), block->zeros);
   }
 }
@@ -92,7 +92,7 @@ QK_UNIT void qk_mma_fetch_whole(const qk_qtile_params* p, const qk_mma_block* bl
  * All are loaded before the first is stored, so that a thread waits once. */
 QK_UNIT void qk_mma_fetch_any(const qk_qtile_params* p, const qk_mma_block* block,
                               const qk_mma_term* term, int32_t rows, int32_t row, int32_t apart,
-                              int32_t piece, int32_t chunk, uint32_t to) {
+                              int32_t vector, int32_t chunk, uint32_t to) {
   const int32_t length = p->in[2] * p->ic, offset = qk_mma_offset(p, term);
   uint32_t words[8][5];
 #pragma unroll
@@ -106,7 +106,7 @@ QK_UNIT void qk_mma_fetch_any(const qk_qtile_params* p, const qk_mma_block* bloc
   for (int32_t i = 0; i < rows; ++i) {
     const qk_mma_window* const window = &block->windows[i];
     const int32_t at = qk_mma_at_in_line(p, window, term);
-    const uint32_t own = to + qk_mma_at(row + i * apart, piece, chunk);
+    const uint32_t own = to + qk_mma_at(row + i * apart, vector, chunk);
     const uint8_t* const from = block->x + (window->begin + offset);
     if (!qk_mma_is_term(p, term) || !qk_mma_in_line(p, window, term)) {
       const uint32_t zeros[4] = {block->zeros, block->zeros, block->zeros, block->zeros};
@@ -122,7 +122,7 @@ QK_UNIT void qk_mma_fetch_any(const qk_qtile_params* p, const qk_mma_block* bloc
 /* The same of an x that does not begin at a multiple of 16 bytes. */
 QK_UNIT void qk_mma_fetch_bytes(const qk_qtile_params* p, const qk_mma_block* block,
                                 const qk_mma_term* term, int32_t rows, int32_t row, int32_t apart,
-                                int32_t piece, int32_t chunk, uint32_t to) {
+                                int32_t vector, int32_t chunk, uint32_t to) {
   const int32_t length = p->in[2] * p->ic, offset = qk_mma_offset(p, term);
 #pragma unroll
   for (int32_t i = 0; i < rows; ++i) {
@@ -130,7 +130,7 @@ QK_UNIT void qk_mma_fetch_bytes(const qk_qtile_params* p, const qk_mma_block* bl
     const int32_t at = qk_mma_at_in_line(p, window, term);
     const int inside =
         qk_mma_is_term(p, term) && qk_mma_in_line(p, window, term) && at >= 0 && at < length;
-    const uint32_t own = to + qk_mma_at(row + i * apart, piece, chunk);
+    const uint32_t own = to + qk_mma_at(row + i * apart, vector, chunk);
     const uint8_t* const from = block->x + (window->begin + offset);
 #pragma unroll 1
     for (uint32_t b = 0; b < 16; ++b) {
@@ -144,40 +144,40 @@ QK_UNIT void qk_mma_fetch_bytes(const qk_qtile_params* p, const qk_mma_block* bl
  * some rows. */
 QK_UNIT void qk_mma_fetch(const qk_qtile_params* p, const qk_mma_shape shape,
                           const qk_mma_block* block, int32_t step) {
-  const int32_t pieces = shape.chunk / 16, apart = 256 / pieces;
-  const int32_t row = (int32_t)threadIdx.x / pieces, piece = (int32_t)threadIdx.x % pieces;
-  const int32_t k = step * shape.chunk + piece * 16;
+  const int32_t vectors = shape.chunk / 16, apart = 256 / vectors;
+  const int32_t row = (int32_t)threadIdx.x / vectors, vector = (int32_t)threadIdx.x % vectors;
+  const int32_t k = step * shape.chunk + vector * 16;
   const uint32_t bytes = (uint32_t)(shape.rows + shape.columns) * (uint32_t)shape.chunk;
   const uint32_t to = block->memory + (uint32_t)(step % shape.stages) * bytes;
   const qk_mma_term term = qk_mma_term_of(p, k);
   if (p->ic % 16 == 0 && block->aligned) {
-    qk_mma_fetch_whole(p, block, &term, shape.rows / apart, row, apart, piece, shape.chunk, to);
+    qk_mma_fetch_whole(p, block, &term, shape.rows / apart, row, apart, vector, shape.chunk, to);
   } else if (p->ic % 16) {
-    qk_mma_fetch_any(p, block, &term, shape.rows / apart, row, apart, piece, shape.chunk, to);
+    qk_mma_fetch_any(p, block, &term, shape.rows / apart, row, apart, vector, shape.chunk, to);
   } else { /* a rare x: bytes one after another take few registers */
-    qk_mma_fetch_bytes(p, block, &term, shape.rows / apart, row, apart, piece, shape.chunk, to);
+    qk_mma_fetch_bytes(p, block, &term, shape.rows / apart, row, apart, vector, shape.chunk, to);
   }
 #pragma unroll
   for (int32_t i = 0; i < shape.columns / apart; ++i)
     qk_mma_copy16(
-        to + (uint32_t)(shape.rows * shape.chunk) + qk_mma_at(row + i * apart, piece, shape.chunk),
+        to + (uint32_t)(shape.rows * shape.chunk) + qk_mma_at(row + i * apart, vector, shape.chunk),
         block->w + ((int64_t)i * apart * block->depth + step * shape.chunk));
 }
 
 /* Which part of a tile a warp has: rows, columns and terms of a chunk. */
-typedef struct qk_mma_part {
-  int32_t lane, row, column, turn, turns;
-} qk_mma_part;
+typedef struct qk_mma_warp {
+  int32_t lane, row, column, k_step, k_steps;
+} qk_mma_warp;
 
-QK_UNIT qk_mma_part qk_mma_part_of(const qk_mma_shape shape) {
+QK_UNIT qk_mma_warp qk_mma_warp_of(const qk_mma_shape shape) {
   const int32_t warp = (int32_t)threadIdx.x >> 5, parts = shape.warps_m * shape.warps_n;
-  qk_mma_part part;
-  part.lane = (int32_t)threadIdx.x & 31;
-  part.row = warp % shape.warps_m * (shape.rows / shape.warps_m);
-  part.column = warp / shape.warps_m % shape.warps_n * (shape.columns / shape.warps_n);
-  part.turn = warp / parts;
-  part.turns = 8 / parts;
-  return part;
+  qk_mma_warp own_warp;
+  own_warp.lane = (int32_t)threadIdx.x & 31;
+  own_warp.row = warp % shape.warps_m * (shape.rows / shape.warps_m);
+  own_warp.column = warp / shape.warps_m % shape.warps_n * (shape.columns / shape.warps_n);
+  own_warp.k_step = warp / parts;
+  own_warp.k_steps = 8 / parts;
+  return own_warp;
 }
 
 /* What a warp multiplies at once: 32 terms of its rows and columns. */
@@ -185,30 +185,33 @@ typedef struct qk_mma_fragments {
   uint32_t a[4][4], b[4][4];
 } qk_mma_fragments;
 
-/* Those of turn `turn` of the chunk at `from`: 16 rows, and 16 columns. */
-QK_UNIT void qk_mma_load_rows(qk_mma_fragments* f, const qk_mma_shape shape, const qk_mma_part part,
-                              uint32_t from, int32_t turn, int32_t m) {
-  const int32_t lane = part.lane, piece = (part.turn + turn * part.turns) * 2;
-  qk_mma_load4(f->a[m],
-               from + qk_mma_at(part.row + m * 16 + (lane & 15), piece + (lane >> 4), shape.chunk));
+/* Those of step `k_step` of the chunk at `from`: 16 rows, and 16 columns. */
+QK_UNIT void qk_mma_load_rows(qk_mma_fragments* f, const qk_mma_shape shape,
+                              const qk_mma_warp own_warp, uint32_t from, int32_t k_step,
+                              int32_t m) {
+  const int32_t lane = own_warp.lane, vector = (own_warp.k_step + k_step * own_warp.k_steps) * 2;
+  qk_mma_load4(f->a[m], from + qk_mma_at(own_warp.row + m * 16 + (lane & 15), vector + (lane >> 4),
+                                         shape.chunk));
 }
 QK_UNIT void qk_mma_load_columns(qk_mma_fragments* f, const qk_mma_shape shape,
-                                 const qk_mma_part part, uint32_t from, int32_t turn, int32_t n) {
-  const int32_t lane = part.lane, piece = (part.turn + turn * part.turns) * 2;
+                                 const qk_mma_warp own_warp, uint32_t from, int32_t k_step,
+                                 int32_t n) {
+  const int32_t lane = own_warp.lane, vector = (own_warp.k_step + k_step * own_warp.k_steps) * 2;
   const uint32_t w = from + (uint32_t)(shape.rows * shape.chunk);
-  qk_mma_load4(f->b[n], w + qk_mma_at(part.column + n * 16 + (lane & 7) + ((lane >> 4) << 3),
-                                      piece + ((lane >> 3) & 1), shape.chunk));
+  qk_mma_load4(f->b[n], w + qk_mma_at(own_warp.column + n * 16 + (lane & 7) + ((lane >> 4) << 3),
+                                      vector + ((lane >> 3) & 1), shape.chunk));
 }
 QK_UNIT int32_t qk_mma_high(const qk_mma_shape shape) { return shape.rows / shape.warps_m / 16; }
 QK_UNIT int32_t qk_mma_wide(const qk_mma_shape shape) { return shape.columns / shape.warps_n / 16; }
 
-QK_UNIT void qk_mma_load(qk_mma_fragments* f, const qk_mma_shape shape, const qk_mma_part part,
-                         uint32_t from, int32_t turn) {
+QK_UNIT void qk_mma_load(qk_mma_fragments* f, const qk_mma_shape shape, const qk_mma_warp own_warp,
+                         uint32_t from, int32_t k_step) {
 #pragma unroll
-  for (int32_t m = 0; m < qk_mma_high(shape); ++m) qk_mma_load_rows(f, shape, part, from, turn, m);
+  for (int32_t m = 0; m < qk_mma_high(shape); ++m)
+    qk_mma_load_rows(f, shape, own_warp, from, k_step, m);
 #pragma unroll
   for (int32_t n = 0; n < qk_mma_wide(shape); ++n)
-    qk_mma_load_columns(f, shape, part, from, turn, n);
+    qk_mma_load_columns(f, shape, own_warp, from, k_step, n);
 }
 
 /* Waits until the chunk after the present one is in shared memory and nobody reads the one before.
@@ -223,17 +226,17 @@ QK_UNIT void qk_mma_await(const qk_mma_shape shape) {
 }
 
 /* Multiplies what was loaded before; the fragments after it are loaded in between, so that neither
- * waits for the other, and chunks after them copied. `at` counts turns of all chunks. Behind the
+ * waits for the other, and chunks after them copied. `at` counts steps of all chunks. Behind the
  * last there is nothing: what is loaded then is not used. */
-QK_UNIT void qk_mma_turn(const qk_qtile_params* p, const qk_mma_shape shape, const qk_mma_part part,
-                         const qk_mma_block* block, int32_t steps, int32_t at,
-                         const qk_mma_fragments* now, qk_mma_fragments* next,
-                         int32_t (*accumulators)[8][4]) {
-  const int32_t turns = shape.chunk / 32 / part.turns, step = at / turns;
+QK_UNIT void qk_mma_multiply_step(const qk_qtile_params* p, const qk_mma_shape shape,
+                                  const qk_mma_warp own_warp, const qk_mma_block* block,
+                                  int32_t steps, int32_t at, const qk_mma_fragments* now,
+                                  qk_mma_fragments* next, int32_t (*accumulators)[8][4]) {
+  const int32_t k_steps = shape.chunk / 32 / own_warp.k_steps, step = at / k_steps;
   const int32_t high = qk_mma_high(shape), wide = qk_mma_wide(shape);
   const uint32_t bytes = (uint32_t)(shape.rows + shape.columns) * (uint32_t)shape.chunk;
-  const int last = at % turns == turns - 1;
-  const int32_t of = last ? step + 1 : step, turn = last ? 0 : at % turns + 1;
+  const int last = at % k_steps == k_steps - 1;
+  const int32_t of = last ? step + 1 : step, k_step = last ? 0 : at % k_steps + 1;
   const uint32_t from = block->memory + (uint32_t)(of % shape.stages) * bytes;
   if (last) {
     qk_mma_await(shape);
@@ -242,14 +245,14 @@ QK_UNIT void qk_mma_turn(const qk_qtile_params* p, const qk_mma_shape shape, con
   }
 #pragma unroll
   for (int32_t m = 0; m < high; ++m) {
-    qk_mma_load_rows(next, shape, part, from, turn, m);
-    if (m < wide) qk_mma_load_columns(next, shape, part, from, turn, m);
+    qk_mma_load_rows(next, shape, own_warp, from, k_step, m);
+    if (m < wide) qk_mma_load_columns(next, shape, own_warp, from, k_step, m);
 #pragma unroll
     for (int32_t n = 0; n < 2 * wide; ++n)
       qk_mma_add(accumulators[m][n], now->a[m], &now->b[n >> 1][(n & 1) * 2], p->x_type == QK_U8);
   }
 #pragma unroll
-  for (int32_t n = high; n < wide; ++n) qk_mma_load_columns(next, shape, part, from, turn, n);
+  for (int32_t n = high; n < wide; ++n) qk_mma_load_columns(next, shape, own_warp, from, k_step, n);
 }
 
 #endif

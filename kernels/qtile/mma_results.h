@@ -3,10 +3,10 @@
 #define QK_QTILE_MMA_RESULTS_H
 
 #include "kernels/qtile/mma_device.h"
-#include "kernels/qtile/mma_ending.h"
+#include "kernels/qtile/mma_epilogue.h"
 
 /* The output at (row, n), plainly. */
-QK_UNIT void qk_mma_output(const qk_qtile_params* p, const qk_q_ending* e, int64_t row, int32_t n,
+QK_UNIT void qk_mma_output(const qk_qtile_params* p, const qk_q_epilogue* e, int64_t row, int32_t n,
                            const void* x, const int8_t* w) {
   const qk_mma_window window = qk_mma_window_of(p, row);
   const int32_t zero = e->x_zeros ? e->x_zeros[p->per_row ? row : 0] : p->x_zero;
@@ -26,7 +26,7 @@ QK_UNIT void qk_mma_output(const qk_qtile_params* p, const qk_q_ending* e, int64
 }
 
 /* A tile of outputs, plainly. */
-QK_UNIT void qk_mma_plain_tile(const qk_qtile_params* p, const qk_q_ending* e, int64_t unit,
+QK_UNIT void qk_mma_plain_tile(const qk_qtile_params* p, const qk_q_epilogue* e, int64_t unit,
                                const void* x, const void* w) {
   const qk_mma_shape shape = qk_mma_shape_of(p->shape);
   const qk_mma_tile tile = qk_mma_tile_of(p, unit);
@@ -48,13 +48,13 @@ typedef struct qk_mma_writing {
 /* What this thread of a block knows of its tile. */
 QK_UNIT qk_mma_block qk_mma_block_of(const qk_qtile_params* p, const qk_mma_shape shape,
                                      const qk_mma_tile tile, const void* x, const uint8_t* w,
-                                     const qk_q_ending* e, const unsigned char* memory) {
-  const int32_t pieces = shape.chunk / 16, apart = 256 / pieces;
-  const int32_t row = (int32_t)threadIdx.x / pieces;
+                                     const qk_q_epilogue* e, const unsigned char* memory) {
+  const int32_t vectors = shape.chunk / 16, apart = 256 / vectors;
+  const int32_t row = (int32_t)threadIdx.x / vectors;
   qk_mma_block block;
   block.x = (const uint8_t*)x;
   block.depth = qk_mma_depth(p);
-  block.w = w + (int64_t)(tile.column + row) * block.depth + (int32_t)threadIdx.x % pieces * 16;
+  block.w = w + (int64_t)(tile.column + row) * block.depth + (int32_t)threadIdx.x % vectors * 16;
   block.memory = (uint32_t)__cvta_generic_to_shared(memory);
   block.zeros = ((uint32_t)(e->x_zeros ? *e->x_zeros : p->x_zero) & 0xff) * 0x01010101u;
   block.aligned = ((uintptr_t)x & 15) == 0;
@@ -126,7 +126,7 @@ QK_UNIT void qk_mma_store_words(void* base, const uint32_t* words, const qk_mma_
 
 /* The codes of the residual that a thread adds, in the order in which it writes. They are read
  * before anything is written, since nobody says that they are not where the results go. */
-QK_UNIT void qk_mma_others(const qk_qtile_params* p, const qk_mma_writing w, const qk_q_ending* e,
+QK_UNIT void qk_mma_others(const qk_qtile_params* p, const qk_mma_writing w, const qk_q_epilogue* e,
                            uint32_t* others) {
 #pragma unroll
   for (int32_t i = 0; i < w.rows; ++i) {
@@ -140,7 +140,7 @@ QK_UNIT void qk_mma_others(const qk_qtile_params* p, const qk_mma_writing w, con
 
 /* The results of a row's accumulators, four times `each`. Each is computed by one text only:
  * threads wait for instructions that they meet first. */
-QK_UNIT void qk_mma_write(const qk_qtile_params* p, const qk_mma_writing w, const qk_q_ending* e,
+QK_UNIT void qk_mma_write(const qk_qtile_params* p, const qk_mma_writing w, const qk_q_epilogue* e,
                           const qk_q_four* fours, int32_t (*accumulators)[4],
                           const uint32_t* others, int64_t row) {
   uint32_t words[4] = {0, 0, 0, 0};
@@ -165,7 +165,7 @@ QK_UNIT void qk_mma_write(const qk_qtile_params* p, const qk_mma_writing w, cons
 }
 
 /* Where a warp has all terms, accumulators begin with what is added to them. */
-QK_UNIT void qk_mma_begin(const qk_mma_writing w, const qk_q_ending* e,
+QK_UNIT void qk_mma_begin(const qk_mma_writing w, const qk_q_epilogue* e,
                           int32_t (*accumulators)[8][4]) {
   uint32_t bias[16];
 #pragma unroll
@@ -182,7 +182,7 @@ QK_UNIT void qk_mma_begin(const qk_mma_writing w, const qk_q_ending* e,
   }
 }
 /* The constants of a thread's outputs; what accumulators begin with is no longer added. */
-QK_UNIT void qk_mma_constants(const qk_mma_writing w, const qk_q_ending* e, int begun,
+QK_UNIT void qk_mma_constants(const qk_mma_writing w, const qk_q_epilogue* e, int begun,
                               qk_q_four* fours) {
 #pragma unroll
   for (int32_t q = 0; q < w.each; ++q) {
@@ -193,7 +193,7 @@ QK_UNIT void qk_mma_constants(const qk_mma_writing w, const qk_q_ending* e, int 
 }
 /* The accumulators that a thread has become results. */
 QK_UNIT void qk_mma_finish_own(const qk_qtile_params* p, const qk_mma_writing w,
-                               int32_t (*accumulators)[8][4], const qk_q_ending* e,
+                               int32_t (*accumulators)[8][4], const qk_q_epilogue* e,
                                const qk_q_four* fours, const uint32_t* others) {
 #pragma unroll
   for (int32_t i = 0; i < w.rows; ++i) {

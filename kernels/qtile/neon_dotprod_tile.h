@@ -13,7 +13,7 @@
 #include "kernels/common/unroll.h"
 #include "kernels/qtile/packed.h"
 
-#define QK_PTILE_FORM QK_PANELS_NEON_DOTPROD
+#define QK_PTILE_PANELS QK_PANELS_NEON_DOTPROD
 #define QK_PTILE_LANES 4
 #define QK_PTILE_UNIT 4
 #define QK_PTILE_SHIFT 128

@@ -60,7 +60,7 @@ typedef struct qk_pack_params {
 
 /* Where things are in a blob; places are bytes. */
 typedef struct qk_packed {
-  qk_panels form;
+  qk_panels panels_of;
   int32_t vectors;       /* of a group */
   int32_t panels;        /* of a group; the first `wide` of them have one vector more */
   int32_t wide, narrow;  /* .. than `narrow` */
@@ -70,24 +70,24 @@ typedef struct qk_packed {
   ptrdiff_t bias, multipliers, float_bias, weight_sums, weights, size;
 } qk_packed;
 
-QK_INLINE qk_packed qk_packed_places(qk_panels form, const qk_pack_params* p) {
+QK_INLINE qk_packed qk_packed_layout(qk_panels panels_of, const qk_pack_params* p) {
   qk_packed b;
-  b.form = form;
-  b.vectors = (p->outputs + form.lanes - 1) / form.lanes;
-  b.panels = (b.vectors + form.vectors - 1) / form.vectors;
+  b.panels_of = panels_of;
+  b.vectors = (p->outputs + panels_of.lanes - 1) / panels_of.lanes;
+  b.panels = (b.vectors + panels_of.vectors - 1) / panels_of.vectors;
   b.narrow = b.panels ? b.vectors / b.panels : 0;
   b.wide = b.panels ? b.vectors % b.panels : 0;
   b.taps = p->taps[0] * p->taps[1] * p->taps[2];
   b.runs = p->line ? p->taps[0] * p->taps[1] : b.taps;
   b.k = p->line ? p->taps[2] * p->inputs : p->inputs;
-  b.units = (b.k + form.unit - 1) / form.unit;
-  b.group = (ptrdiff_t)b.vectors * form.lanes;
+  b.units = (b.k + panels_of.unit - 1) / panels_of.unit;
+  b.group = (ptrdiff_t)b.vectors * panels_of.lanes;
   b.bias = QK_PACKED_HEAD;
   b.multipliers = b.bias + 4 * p->groups * b.group;
   b.float_bias = b.multipliers + 4 * p->groups * b.group;
   b.weight_sums = b.float_bias + 4 * p->groups * b.group;
   b.weights = (b.weight_sums + 4 * p->groups * b.group * b.taps + 63) & ~(ptrdiff_t)63;
-  b.size = b.weights + p->groups * b.group * b.runs * b.units * form.unit;
+  b.size = b.weights + p->groups * b.group * b.runs * b.units * panels_of.unit;
   return b;
 }
 
@@ -100,13 +100,13 @@ QK_INLINE int32_t qk_panel_first(const qk_packed* b, int32_t panel) {
 }
 /* The output of a panel of that many vectors that lies at place i = vector * lanes + lane. */
 QK_INLINE int32_t qk_panel_output(const qk_packed* b, int32_t vectors, int32_t i) {
-  const int32_t v = i / b->form.lanes, lane = i % b->form.lanes;
+  const int32_t v = i / b->panels_of.lanes, lane = i % b->panels_of.lanes;
   return 4 * (lane / 4 * vectors + v) + lane % 4;
 }
 
 /* Bytes of a blob. */
-QK_INLINE ptrdiff_t qk_packed_size(qk_panels form, const qk_pack_params* p) {
-  return qk_packed_places(form, p).size;
+QK_INLINE ptrdiff_t qk_packed_size(qk_panels panels_of, const qk_pack_params* p) {
+  return qk_packed_layout(panels_of, p).size;
 }
 
 /* Where the plain weights have input k of a run (its group and output being where `from` is); false
@@ -145,9 +145,10 @@ QK_INLINE int qk_pack_tables(const qk_pack_params* p, const qk_packed* b, const 
 
 /* Writes qk_packed_size bytes. Bias, multipliers and the bias of floats have one element per
  * output of all groups; null ones count as 0. */
-QK_INLINE void qk_pack(qk_panels form, const qk_pack_params* p, const void* w, const int32_t* bias,
-                       const float* multipliers, const float* float_bias, void* to) {
-  const qk_packed b = qk_packed_places(form, p);
+QK_INLINE void qk_pack(qk_panels panels_of, const qk_pack_params* p, const void* w,
+                       const int32_t* bias, const float* multipliers, const float* float_bias,
+                       void* to) {
+  const qk_packed b = qk_packed_layout(panels_of, p);
   const uint8_t flip = p->flip ? 0x80 : 0;
   uint8_t* blob = (uint8_t*)to;
   uint8_t* out = blob + b.weights;
@@ -155,8 +156,8 @@ QK_INLINE void qk_pack(qk_panels form, const qk_pack_params* p, const void* w, c
   memset(blob, 0, (size_t)b.weights);
   for (int32_t g = 0; g < p->groups; ++g) {
     for (int32_t panel = 0; panel < b.panels; ++panel) {
-      const int32_t vectors = qk_panel_vectors(&b, panel), width = vectors * form.lanes;
-      const int32_t first = qk_panel_first(&b, panel) * form.lanes;
+      const int32_t vectors = qk_panel_vectors(&b, panel), width = vectors * panels_of.lanes;
+      const int32_t first = qk_panel_first(&b, panel) * panels_of.lanes;
       const ptrdiff_t at = g * b.group + first;
       for (int32_t i = 0; i < width; ++i) {
         const int32_t n = first + qk_panel_output(&b, vectors, i);
@@ -169,17 +170,18 @@ QK_INLINE void qk_pack(qk_panels form, const qk_pack_params* p, const void* w, c
         }
       }
       for (int32_t run = 0; run < b.runs; ++run) {
-        for (int32_t k = 0; k < b.units * form.unit; k += form.unit, out += width * form.unit) {
-          for (int32_t j = 0; j < form.unit; ++j) {
+        for (int32_t k = 0; k < b.units * panels_of.unit;
+             k += panels_of.unit, out += width * panels_of.unit) {
+          for (int32_t j = 0; j < panels_of.unit; ++j) {
             const uint8_t* from = (const uint8_t*)w;
-            ptrdiff_t place;
-            const int inside = qk_pack_from(p, &b, run, k + j, &place);
-            from += place + ((ptrdiff_t)g * p->outputs + first) * p->n_stride;
+            ptrdiff_t position;
+            const int inside = qk_pack_from(p, &b, run, k + j, &position);
+            from += position + ((ptrdiff_t)g * p->outputs + first) * p->n_stride;
             for (int32_t i = 0; i < width; ++i) {
               const int32_t n = qk_panel_output(&b, vectors, i);
-              out[i * form.unit + j] = inside && first + n < p->outputs
-                                           ? (uint8_t)(from[(ptrdiff_t)n * p->n_stride] ^ flip)
-                                           : 0;
+              out[i * panels_of.unit + j] = inside && first + n < p->outputs
+                                                ? (uint8_t)(from[(ptrdiff_t)n * p->n_stride] ^ flip)
+                                                : 0;
             }
           }
         }
@@ -192,16 +194,16 @@ QK_INLINE void qk_pack(qk_panels form, const qk_pack_params* p, const void* w, c
 
 /* The inverse, for tests: plain weights (codes as they were given), bias, multipliers and bias of
  * floats of a blob. */
-QK_INLINE void qk_unpack(qk_panels form, const qk_pack_params* p, const void* from, void* w,
+QK_INLINE void qk_unpack(qk_panels panels_of, const qk_pack_params* p, const void* from, void* w,
                          int32_t* bias, float* multipliers, float* float_bias) {
-  const qk_packed b = qk_packed_places(form, p);
+  const qk_packed b = qk_packed_layout(panels_of, p);
   const uint8_t flip = p->flip ? 0x80 : 0;
   const uint8_t* blob = (const uint8_t*)from;
   const uint8_t* in = blob + b.weights;
   for (int32_t g = 0; g < p->groups; ++g) {
     for (int32_t panel = 0; panel < b.panels; ++panel) {
-      const int32_t vectors = qk_panel_vectors(&b, panel), width = vectors * form.lanes;
-      const int32_t first = qk_panel_first(&b, panel) * form.lanes;
+      const int32_t vectors = qk_panel_vectors(&b, panel), width = vectors * panels_of.lanes;
+      const int32_t first = qk_panel_first(&b, panel) * panels_of.lanes;
       for (int32_t i = 0; i < width; ++i) {
         const int32_t n = first + qk_panel_output(&b, vectors, i);
         const ptrdiff_t c = (ptrdiff_t)g * p->outputs + n, at = 4 * (g * b.group + first + i);
@@ -211,16 +213,18 @@ QK_INLINE void qk_unpack(qk_panels form, const qk_pack_params* p, const void* fr
         memcpy(float_bias + c, blob + b.float_bias + at, 4);
       }
       for (int32_t run = 0; run < b.runs; ++run) {
-        for (int32_t k = 0; k < b.units * form.unit; ++k) {
+        for (int32_t k = 0; k < b.units * panels_of.unit; ++k) {
           for (int32_t i = 0; i < width; ++i) {
             const int32_t n = first + qk_panel_output(&b, vectors, i);
-            ptrdiff_t place;
-            if (!qk_pack_from(p, &b, run, k, &place) || n >= p->outputs) continue;
-            ((uint8_t*)w)[((ptrdiff_t)g * p->outputs + n) * p->n_stride + place] =
-                in[((ptrdiff_t)(k / form.unit) * width + i) * form.unit + k % form.unit] ^ flip;
+            ptrdiff_t position;
+            if (!qk_pack_from(p, &b, run, k, &position) || n >= p->outputs) continue;
+            ((uint8_t*)w)[((ptrdiff_t)g * p->outputs + n) * p->n_stride + position] =
+                in[((ptrdiff_t)(k / panels_of.unit) * width + i) * panels_of.unit +
+                   k % panels_of.unit] ^
+                flip;
           }
         }
-        in += (ptrdiff_t)b.units * form.unit * width;
+        in += (ptrdiff_t)b.units * panels_of.unit * width;
       }
     }
   }

@@ -2,7 +2,7 @@
  * made, and the loop over panels. A file holds the kernels of one instruction set, whose tile
  * header (avx512vnni_tile.h, avx2_tile.h, neon_dotprod_tile.h) defines
  *
- *   QK_PTILE_FORM, QK_PTILE_LANES, QK_PTILE_UNIT   how weights are packed
+ *   QK_PTILE_PANELS, QK_PTILE_LANES, QK_PTILE_UNIT   how weights are packed
  *   QK_PTILE_SHIFT  what is taken off the inputs before they are multiplied
  *   qk_ptile_rows   rows of one panel
  *   qk_ptile_less   takes the zero point of x times sums of weights off the start of a panel
@@ -105,7 +105,7 @@ typedef struct qk_panel {
 /* Panel i of group g of a blob; tiles are told of it. */
 QK_INLINE qk_panel qk_panel_of(const qk_packed* b, const uint8_t* blob, int32_t g, int32_t i,
                                int32_t outputs, qk_ptile* t) {
-  const int32_t lanes = b->form.lanes, first = lanes * qk_panel_first(b, i);
+  const int32_t lanes = b->panels_of.lanes, first = lanes * qk_panel_first(b, i);
   const int32_t* head = (const int32_t*)(const void*)blob;
   const ptrdiff_t at = g * b->group + first;
   qk_panel panel;
@@ -113,7 +113,7 @@ QK_INLINE qk_panel qk_panel_of(const qk_packed* b, const uint8_t* blob, int32_t 
   panel.first = first;
   panel.bias = (const int32_t*)(const void*)(blob + b->bias) + at;
   panel.weight_sums = (const int32_t*)(const void*)(blob + b->weight_sums) + at * b->taps;
-  panel.w = (const int8_t*)blob + b->weights + at * b->runs * b->units * b->form.unit;
+  panel.w = (const int8_t*)blob + b->weights + at * b->runs * b->units * b->panels_of.unit;
   t->columns = outputs - first < lanes * panel.vectors ? outputs - first : lanes * panel.vectors;
   t->weight_sums = panel.weight_sums;
   t->multipliers = (const float*)(const void*)(blob + b->multipliers) + at;

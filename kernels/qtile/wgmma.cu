@@ -12,9 +12,9 @@ QK_UNIT int32_t qk_qtile_wgmma_shared(const qk_qtile_params* p) { return qk_mma_
 
 QK_UNIT void qk_wgmma_tile_on_device(const qk_qtile_params* p, const qk_mma_shape shape,
                                      int64_t unit, const void* x, const uint8_t* w,
-                                     const qk_q_ending* e) {
+                                     const qk_q_epilogue* e) {
   extern __shared__ __align__(1024) unsigned char qk_wgmma_memory[];
-  const qk_mma_part part = qk_wg_part_of(shape);
+  const qk_mma_warp own_warp = qk_wg_warp_of(shape);
   const qk_mma_tile tile = qk_mma_tile_of(p, unit);
   const int32_t steps = qk_mma_depth(p) / shape.chunk, ahead = shape.stages - 2;
   const int32_t groups = shape.columns / shape.warps_n / 64;
@@ -22,8 +22,8 @@ QK_UNIT void qk_wgmma_tile_on_device(const qk_qtile_params* p, const qk_mma_shap
   const uint32_t bytes = (uint32_t)(shape.rows + shape.columns) * (uint32_t)shape.chunk;
   const int32_t warp = (int32_t)threadIdx.x >> 5 & 3;
   /* Each 64 rows and columns: a thread has two rows, eight apart, of 16 outputs. */
-  qk_mma_writing writing = {2, 4, 8, tile.column + part.column + (part.lane & 3) * 16,
-                            tile.row + part.row + warp * 16 + (part.lane >> 2)};
+  qk_mma_writing writing = {2, 4, 8, tile.column + own_warp.column + (own_warp.lane & 3) * 16,
+                            tile.row + own_warp.row + warp * 16 + (own_warp.lane >> 2)};
   int32_t accumulators[4][8][4];
   uint32_t others[4][8];
   const qk_mma_block block = qk_mma_block_of(p, shape, tile, x, w, e, qk_wgmma_memory);
@@ -39,7 +39,7 @@ QK_UNIT void qk_wgmma_tile_on_device(const qk_qtile_params* p, const qk_mma_shap
 #pragma unroll 1
   for (int32_t step = 0; step < steps; ++step) {
     qk_wg_await(shape);
-    qk_wg_chunk(shape, part, block.memory + (uint32_t)(step % shape.stages) * bytes,
+    qk_wg_chunk(shape, own_warp, block.memory + (uint32_t)(step % shape.stages) * bytes,
                 p->x_type == QK_U8, accumulators);
     if (step + ahead < steps) qk_mma_fetch(p, shape, &block, step + ahead);
     asm volatile("cp.async.commit_group;");
@@ -64,7 +64,7 @@ QK_UNIT void qk_wgmma_tile_on_device(const qk_qtile_params* p, const qk_mma_shap
 /* Accumulators are registers, so compilers must know how many there are: with QK_ANY_SHAPE, where
  * one kernel takes all shapes, each has code of its own. */
 QK_UNIT void qk_wgmma_tile(const qk_qtile_params* p, int64_t unit, const void* x, const uint8_t* w,
-                           const qk_q_ending* e) {
+                           const qk_q_epilogue* e) {
 #if defined(QK_ANY_SHAPE)
 #pragma unroll
   for (int32_t i = QK_WGMMA_FIRST; i < QK_WGMMA_FIRST + QK_WGMMA_SHAPES; ++i) {
@@ -90,13 +90,13 @@ QK_UNIT void qk_qtile_wgmma(const qk_qtile_params* p, int64_t unit, const void* 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ != 900
 #error "this code is for sm_90a: quantc compile --target cuda is for all GPUs"
 #endif
-  const qk_q_ending ending = qk_mma_ending_of(p, w, bias, multipliers, float_bias, x_scales,
-                                              x_zeros, residual, y_zeros, y);
+  const qk_q_epilogue epilogue = qk_mma_epilogue_of(p, w, bias, multipliers, float_bias, x_scales,
+                                                    x_zeros, residual, y_zeros, y);
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-  qk_wgmma_tile(p, unit, x, (const uint8_t*)w, &ending);
+  qk_wgmma_tile(p, unit, x, (const uint8_t*)w, &epilogue);
 #elif defined(__CUDA_ARCH__)
   this_code_is_for_sm_90a_and_not_sm_90();
 #else
-  qk_mma_plain_tile(p, &ending, unit, x, w);
+  qk_mma_plain_tile(p, &epilogue, unit, x, w);
 #endif
 }

@@ -57,12 +57,12 @@ QK_UNIT void qk_wg_multiply(int32_t* d, int32_t groups, uint64_t a, uint64_t b, 
                  : "l"(a), "l"(b));
   }
 }
-/* How tensor cores find rows of `chunk` bytes from `at` on, whose pieces take turns as those of
- * qk_mma_at. 32 terms further is 2 more. */
+/* How tensor cores find rows of `chunk` bytes from `at` on, whose 16-byte vectors are swizzled like
+ * those of qk_mma_at. 32 terms further is 2 more. */
 QK_UNIT uint64_t qk_wg_descriptor(uint32_t at, int32_t chunk) {
-  const uint64_t turns = chunk == 128 ? 1 : 2;
+  const uint64_t swizzle = chunk == 128 ? 1 : 2;
   return (uint64_t)((at & 0x3ffff) >> 4) | (uint64_t)1 << 16 |
-         (uint64_t)(uint32_t)(chunk * 8 >> 4) << 32 | turns << 62;
+         (uint64_t)(uint32_t)(chunk * 8 >> 4) << 32 | swizzle << 62;
 }
 /* Compilers keep accumulators where they are until here. */
 QK_UNIT void qk_wg_keep(int32_t* d, int32_t count) {
@@ -71,15 +71,15 @@ QK_UNIT void qk_wg_keep(int32_t* d, int32_t count) {
 }
 
 /* The first row and column of a warp's part of a tile; of its rows it has 16 of every 64. */
-QK_UNIT qk_mma_part qk_wg_part_of(const qk_mma_shape shape) {
+QK_UNIT qk_mma_warp qk_wg_warp_of(const qk_mma_shape shape) {
   const int32_t warp = (int32_t)threadIdx.x >> 5, high = shape.warps_m / 4;
-  qk_mma_part part;
-  part.lane = (int32_t)threadIdx.x & 31;
-  part.row = warp / 4 % high * (shape.rows / high);
-  part.column = warp / 4 / high * (shape.columns / shape.warps_n);
-  part.turn = 0;
-  part.turns = 1;
-  return part;
+  qk_mma_warp own_warp;
+  own_warp.lane = (int32_t)threadIdx.x & 31;
+  own_warp.row = warp / 4 % high * (shape.rows / high);
+  own_warp.column = warp / 4 / high * (shape.columns / shape.warps_n);
+  own_warp.k_step = 0;
+  own_warp.swizzle = 1;
+  return own_warp;
 }
 
 /* Where a thread writes what it has of the i-th 64 rows and columns of its part; there are `groups`
@@ -104,13 +104,13 @@ QK_UNIT void qk_wg_await(const qk_mma_shape shape) {
 }
 
 /* Multiplies a chunk. */
-QK_UNIT void qk_wg_chunk(const qk_mma_shape shape, const qk_mma_part part, uint32_t from,
+QK_UNIT void qk_wg_chunk(const qk_mma_shape shape, const qk_mma_warp own_warp, uint32_t from,
                          int without_sign, int32_t (*accumulators)[8][4]) {
   const int32_t blocks = shape.rows / (shape.warps_m / 4) / 64;
   const int32_t groups = shape.columns / shape.warps_n / 64;
-  const uint64_t a = qk_wg_descriptor(from + (uint32_t)(part.row * shape.chunk), shape.chunk);
-  const uint64_t b =
-      qk_wg_descriptor(from + (uint32_t)((shape.rows + part.column) * shape.chunk), shape.chunk);
+  const uint64_t a = qk_wg_descriptor(from + (uint32_t)(own_warp.row * shape.chunk), shape.chunk);
+  const uint64_t b = qk_wg_descriptor(
+      from + (uint32_t)((shape.rows + own_warp.column) * shape.chunk), shape.chunk);
   asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 #pragma unroll
   for (int32_t k = 0; k < shape.chunk / 32; ++k) {

@@ -1,5 +1,5 @@
-/* Speed of conversions that change the layout, against a conversion and a copy that turns what it
- * made: microseconds, each the best of many runs. */
+/* Speed of conversions that change the layout, against a conversion and a copy that transposes what
+ * it made: microseconds, each the best of many runs. */
 #include "kernels/common/bench.h"
 
 #include "kernels/quantize/portable.c"
@@ -11,8 +11,8 @@ static __attribute__((noinline)) void measure(int32_t channels, int32_t position
   const int32_t n = channels * positions, zero = 3;
   const float scale = 0.01f;
   const qk_quantize_params plain = {1, 1, n, 1, 0, 0, 0, -128, 127, 0};
-  const qk_quantize_turned_params in = {1, channels, positions, -128, 127, 0};
-  const qk_quantize_turned_params out = {1, positions, channels, -128, 127, 0};
+  const qk_quantize_transposed_params in = {1, channels, positions, -128, 127, 0};
+  const qk_quantize_transposed_params out = {1, positions, channels, -128, 127, 0};
   const qk_strided_params copy = {{1, 1, 1, 1, 1, 1, positions, channels},
                                   {0, 0, 0, 0, 0, 0, 1, positions},
                                   {0, 0, 0, 0, 0, 0, channels, 1},
@@ -27,10 +27,10 @@ static __attribute__((noinline)) void measure(int32_t channels, int32_t position
   float* rows = qk_random_floats((size_t)n);
   int8_t *codes = (int8_t*)qk_random_bytes((size_t)n), *y = (int8_t*)qk_random_bytes((size_t)n);
   QK_BEST(two, qk_quantize_i8(&plain, x, &scale, &zero, codes); qk_strided_1(&copy, codes, y))
-  QK_BEST(one, qk_quantize_turned_i8(&in, x, &scale, &zero, y))
+  QK_BEST(one, qk_quantize_transposed_i8(&in, x, &scale, &zero, y))
   QK_BEST(two_out, qk_dequantize_i8(&plain, y, &scale, &zero, back);
           qk_strided_4(&copy_out, back, rows))
-  QK_BEST(one_out, qk_dequantize_turned_i8(&out, y, &scale, &zero, rows))
+  QK_BEST(one_out, qk_dequantize_transposed_i8(&out, y, &scale, &zero, rows))
   printf(
       "%3d x %5d: quantize %6.1f, with a copy %6.1f us; dequantize %6.1f, with a copy %6.1f us\n",
       channels, positions, 1e6 * one, 1e6 * two, 1e6 * one_out, 1e6 * two_out);

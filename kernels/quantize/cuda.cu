@@ -1,8 +1,8 @@
-/* One unit is a block of what is turned: kernels/quantize/turn.h. */
+/* One unit is a block of what is transposed: kernels/quantize/transpose.h. */
 #include "kernels/common/body.h"
 #include "kernels/common/cuda.h"
 #include "kernels/numerics/quant.h"
-#include "kernels/quantize/turn.h"
+#include "kernels/quantize/transpose.h"
 
 #define QK_WITH i8, int8_t
 #include "kernels/quantize/cuda.inc"

@@ -1,4 +1,4 @@
-// quantize and dequantize of what is turned (kernels/quantize/cuda.cu).
+// quantize and dequantize of what is transposed (kernels/quantize/cuda.cu).
 #include "kernels/quantize/calls.h"
 #include "kernels/quantize/selectors.h"
 #include "program/estimate.h"
@@ -19,7 +19,7 @@ Result<Call> bind(const Call& call, Binder&) {
 }  // namespace
 
 void variants_quantize_cuda(std::vector<Variant>& out) {
-  using Turned = params::QuantizeTurnedParams;
+  using Transposed = params::QuantizeTransposedParams;
   const auto add = [&](const char* kernel, auto bind) {
     out.push_back({.kernel = kernel,
                    .name = "cuda",
@@ -28,9 +28,10 @@ void variants_quantize_cuda(std::vector<Variant>& out) {
                    .refusal = refusal,
                    .bind = bind});
   };
-  add("quantize_turned", bind<selectors::QuantizeTurned, kernel::QuantizeTurnedDevice, Turned>);
-  add("dequantize_turned",
-      bind<selectors::DequantizeTurned, kernel::DequantizeTurnedDevice, Turned>);
+  add("quantize_transposed",
+      bind<selectors::QuantizeTransposed, kernel::QuantizeTransposedDevice, Transposed>);
+  add("dequantize_transposed",
+      bind<selectors::DequantizeTransposed, kernel::DequantizeTransposedDevice, Transposed>);
 }
 
 }  // namespace qc

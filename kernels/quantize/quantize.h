@@ -17,14 +17,15 @@ typedef struct {
   int32_t reciprocal;
 } qk_quantize_params;
 
-/* qk_quantize_turned_T, qk_dequantize_turned_T: the same with one scale and zero point, x lying as
- * [batch][rows][columns], y as [batch][columns][rows]: channels go to the end or come from there.
+/* qk_quantize_transposed_T, qk_dequantize_transposed_T: the same with one scale and zero point, x
+ * lying as [batch][rows][columns], y as [batch][columns][rows]: channels go to the end or come from
+ * there.
  */
 typedef struct {
   int32_t batch, rows, columns;
   int32_t lo, hi;
   int32_t reciprocal;
-} qk_quantize_turned_params;
+} qk_quantize_transposed_params;
 
 /* qk_lookup_8_T     y[i] = table[x[i]], x a byte of either sign seen as 0..255. In place for equal
  *                   sizes. Arguments: x, table, y. */
@@ -59,10 +60,10 @@ typedef struct {
 } qk_dynamic_params;
 
 /* Codes of n floats of one scale, whose range is known in `parts` parts, pairs of the least and the
- * most; codes have `size` bytes. Arguments: x, ranges, y, scales, zeros. qk_ranges_team finds the
- * parts, of elements that are as many runs of QK_TEAM apart: x, ranges. */
+ * most; codes have `size` bytes. Arguments: x, ranges, y, scales, zeros. qk_ranges_block finds the
+ * parts, of elements that are as many runs of QK_THREAD_BLOCK apart: x, ranges. */
 typedef struct {
-  int32_t n, parts, lo, hi, symmetric, size;
+  int32_t n, range_count, lo, hi, symmetric, size;
 } qk_ranges_params;
 
 /* Elements that a block of threads makes codes of. */

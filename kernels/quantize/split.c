@@ -20,8 +20,8 @@ QK_SPLIT_ELEMENTS(qk_requantize_2, qk_requantize_params, QK_REQUANTIZE_IN_X, 2, 
 QK_INLINE int qk_one_scale(const qk_quantize_params* p) {
   return p->s_outer == 0 && p->s_axis == 0 && p->s_inner == 0;
 }
-QK_INLINE int32_t qk_quantize_place(const qk_quantize_params* p, int32_t first, const void** in,
-                                    void** out, ptrdiff_t x, ptrdiff_t y) {
+QK_INLINE int32_t qk_quantize_position(const qk_quantize_params* p, int32_t first, const void** in,
+                                       void** out, ptrdiff_t x, ptrdiff_t y) {
   const int32_t i = first % p->inner, row = first / p->inner;
   const int32_t a = row % p->axis, o = row / p->axis, group = p->group - a % p->group;
   const ptrdiff_t at =
@@ -34,8 +34,8 @@ QK_INLINE int32_t qk_quantize_place(const qk_quantize_params* p, int32_t first, 
   if (p->inner > 1) return p->inner - i;
   return p->group > 1 && group < p->axis - a ? group : p->axis - a;
 }
-QK_INLINE int32_t qk_quantize_part(qk_quantize_params* p, int32_t first, int32_t count,
-                                   int32_t left) {
+QK_INLINE int32_t qk_quantize_subrange(qk_quantize_params* p, int32_t first, int32_t count,
+                                       int32_t left) {
   const int32_t own = count < left ? count : left;
   p->axis = p->inner > 1 || qk_one_scale(p) ? 1 : own;
   p->inner = p->axis == 1 ? own : 1;
@@ -51,26 +51,26 @@ QK_INLINE void qk_quantize_spans(const qk_quantize_params* p, qk_quantize_params
                                                                : p->group == 1 ? p->s_axis
                                                                                : 0;
 }
-#define QK_SPLIT_QUANTIZE(prefix, X, Y)                                                         \
-  QK_INLINE int32_t prefix##_place(const qk_quantize_params* p, int32_t first, const void** in, \
-                                   void** out) {                                                \
-    return qk_quantize_place(p, first, in, out, X, Y);                                          \
-  }                                                                                             \
-  QK_INLINE int32_t prefix##_spans(const qk_quantize_params* p, qk_quantize_params* one,        \
-                                   int32_t* bytes, int32_t* steps) {                            \
-    qk_quantize_spans(p, one, bytes, steps);                                                    \
-    bytes[QK_QUANTIZE_IN_X] = (X);                                                              \
-    return (Y);                                                                                 \
-  }                                                                                             \
+#define QK_SPLIT_QUANTIZE(prefix, X, Y)                                                           \
+  QK_INLINE int32_t prefix##_advance(const qk_quantize_params* p, int32_t first, const void** in, \
+                                     void** out) {                                                \
+    return qk_quantize_position(p, first, in, out, X, Y);                                         \
+  }                                                                                               \
+  QK_INLINE int32_t prefix##_spans(const qk_quantize_params* p, qk_quantize_params* one,          \
+                                   int32_t* bytes, int32_t* steps) {                              \
+    qk_quantize_spans(p, one, bytes, steps);                                                      \
+    bytes[QK_QUANTIZE_IN_X] = (X);                                                                \
+    return (Y);                                                                                   \
+  }                                                                                               \
   QK_SPLIT_SCALED(prefix)
-#define QK_SPLIT_SCALED(prefix)                                                       \
-  QK_INLINE int32_t prefix##_units(const qk_quantize_params* p) {                     \
-    return p->outer * p->axis * p->inner;                                             \
-  }                                                                                   \
-  QK_INLINE int32_t prefix##_part(qk_quantize_params* p, const void** in, void** out, \
-                                  int32_t* units) {                                   \
-    const int32_t left = prefix##_place(p, units[0], in, out);                        \
-    return qk_quantize_part(p, units[0], units[1] - units[0], left);                  \
+#define QK_SPLIT_SCALED(prefix)                                                           \
+  QK_INLINE int32_t prefix##_units(const qk_quantize_params* p) {                         \
+    return p->outer * p->axis * p->inner;                                                 \
+  }                                                                                       \
+  QK_INLINE int32_t prefix##_subrange(qk_quantize_params* p, const void** in, void** out, \
+                                      int32_t* units) {                                   \
+    const int32_t left = prefix##_advance(p, units[0], in, out);                          \
+    return qk_quantize_subrange(p, units[0], units[1] - units[0], left);                  \
   }
 QK_SPLIT_QUANTIZE(qk_quantize_1, 4, 1)
 QK_SPLIT_QUANTIZE(qk_quantize_2, 4, 2)
@@ -78,17 +78,17 @@ QK_SPLIT_QUANTIZE(qk_dequantize_1, 1, 4)
 QK_SPLIT_QUANTIZE(qk_dequantize_2, 2, 4)
 QK_SPLIT_QUANTIZE(qk_dequantize_4, 4, 4)
 
-#define QK_SPLIT_DYNAMIC(codes)                                                                  \
-  QK_INLINE int32_t qk_dynamic_##codes##_units(const qk_dynamic_params* p) { return p->rows; }   \
-  QK_INLINE int32_t qk_dynamic_##codes##_part(qk_dynamic_params* p, const void** in, void** out, \
-                                              int32_t* units) {                                  \
-    p->rows = units[1] - units[0];                                                               \
-    p->first += units[0];                                                                        \
-    (void)in;                                                                                    \
-    qk_move_result(&out[QK_DYNAMIC_QUANTIZE_OUT_Y], (ptrdiff_t)units[0] * p->n * (codes));       \
-    qk_move_result(&out[QK_DYNAMIC_QUANTIZE_OUT_SCALES], (ptrdiff_t)units[0] * 4);               \
-    qk_move_optional(&out[QK_DYNAMIC_QUANTIZE_OUT_ZEROS], (ptrdiff_t)units[0] * 4);              \
-    return units[1];                                                                             \
+#define QK_SPLIT_DYNAMIC(codes)                                                                \
+  QK_INLINE int32_t qk_dynamic_##codes##_units(const qk_dynamic_params* p) { return p->rows; } \
+  QK_INLINE int32_t qk_dynamic_##codes##_subrange(qk_dynamic_params* p, const void** in,       \
+                                                  void** out, int32_t* units) {                \
+    p->rows = units[1] - units[0];                                                             \
+    p->first += units[0];                                                                      \
+    (void)in;                                                                                  \
+    qk_move_result(&out[QK_DYNAMIC_QUANTIZE_OUT_Y], (ptrdiff_t)units[0] * p->n * (codes));     \
+    qk_move_result(&out[QK_DYNAMIC_QUANTIZE_OUT_SCALES], (ptrdiff_t)units[0] * 4);             \
+    qk_move_optional(&out[QK_DYNAMIC_QUANTIZE_OUT_ZEROS], (ptrdiff_t)units[0] * 4);            \
+    return units[1];                                                                           \
   }
 QK_SPLIT_DYNAMIC(1)
 QK_SPLIT_DYNAMIC(2)

@@ -36,14 +36,14 @@ static void check(int kind) {
 }
 
 /* Rows become columns. */
-static void check_turned(int32_t rows, int32_t columns) {
+static void check_transposed(int32_t rows, int32_t columns) {
   const int32_t n = 2 * rows * columns, sizes[] = {rows, columns}, zero = qk_random_in(-100, 110);
-  const qk_quantize_turned_params p = {2, rows, columns, -100, 110, 0};
+  const qk_quantize_transposed_params p = {2, rows, columns, -100, 110, 0};
   const float *x = qk_random_floats((size_t)n), scale = 0.004f;
   int8_t *y = (int8_t*)qk_random_bytes((size_t)n), *expected = (int8_t*)qk_random_bytes((size_t)n);
   float *back = qk_random_floats((size_t)n), *expected_back = qk_random_floats((size_t)n);
-  qk_quantize_turned_i8(&p, x, &scale, &zero, y);
-  qk_dequantize_turned_i8(&p, y, &scale, &zero, back);
+  qk_quantize_transposed_i8(&p, x, &scale, &zero, y);
+  qk_dequantize_transposed_i8(&p, y, &scale, &zero, back);
   for (int32_t i = 0; i < n; ++i) {
     const int32_t b = i / rows / columns, r = i / columns % rows, c = i % columns;
     const int32_t to = (b * columns + c) * rows + r;
@@ -53,8 +53,8 @@ static void check_turned(int32_t rows, int32_t columns) {
     const int32_t b = i / rows / columns, r = i / columns % rows, c = i % columns;
     expected_back[(b * columns + c) * rows + r] = (float)(expected[i] - zero) * scale;
   }
-  qk_expect_same("quantize_turned", y, expected, (size_t)n, sizes, 2);
-  qk_expect_same("dequantize_turned", back, expected_back, 4 * (size_t)n, sizes, 2);
+  qk_expect_same("quantize_transposed", y, expected, (size_t)n, sizes, 2);
+  qk_expect_same("dequantize_transposed", back, expected_back, 4 * (size_t)n, sizes, 2);
 }
 
 /* The scale and zero point of a row, then its codes; the same of rows whose runs lie apart. */
@@ -126,7 +126,7 @@ int main(void) {
   for (int32_t n = 2; n < 70; ++n) check_dynamic(n);
   for (int32_t n = 1; n < 1000; n += 37) check_lookup(n);
   for (int32_t n = 1; n < 200; n += 21) check_lookup_rows(1 + n % 5, n, n + n % 7);
-  for (int i = 0; i < 100; ++i) check_turned(qk_random_in(1, 20), qk_random_in(1, 70));
+  for (int i = 0; i < 100; ++i) check_transposed(qk_random_in(1, 20), qk_random_in(1, 70));
   return 0;
 }
 QK_TARGET_END

@@ -5,8 +5,8 @@
 #include "kernels/roi_align/roi_align.h"
 
 QK_INLINE int32_t qk_roi_align_units(const qk_roi_align_params* p) { return p->regions; }
-QK_INLINE int32_t qk_roi_align_part(qk_roi_align_params* p, const void** in, void** out,
-                                    const int32_t* units) {
+QK_INLINE int32_t qk_roi_align_subrange(qk_roi_align_params* p, const void** in, void** out,
+                                        const int32_t* units) {
   qk_move(&in[QK_ROI_ALIGN_IN_ROIS], (ptrdiff_t)units[0] * 16);
   qk_move(&in[QK_ROI_ALIGN_IN_IMAGES], (ptrdiff_t)units[0] * 8);
   qk_move_result(&out[QK_ROI_ALIGN_OUT_Y],

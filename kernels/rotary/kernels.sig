@@ -12,8 +12,8 @@ kernel rotary_quantize_rows(x, cos, sin, gamma?, x_scales?, x_zeros?, scales?, z
   params qk_rotary_quantize_params
   body qk_rotary_quantize stack 1792
 
-# On an accelerator, by blocks of threads: kernels/common/team_ending.h. Of one scale for all elements `floats` and
+# On an accelerator, by blocks of threads: kernels/common/block_epilogue.h. Of one scale for all elements `floats` and
 # `ranges` are the results.
-kernel rotary_quantize_team[machine](x, cos, sin, gamma?, x_scales?, x_zeros?, scales?, zeros?) -> (y?, y_scales?, y_zeros?, floats?, ranges?)
+kernel rotary_quantize_block[machine](x, cos, sin, gamma?, x_scales?, x_zeros?, scales?, zeros?) -> (y?, y_scales?, y_zeros?, floats?, ranges?)
   params qk_rotary_quantize_params
-  body qk_rotary_quantize_{machine=team} stack 16384
+  body qk_rotary_quantize_{machine=block} stack 16384

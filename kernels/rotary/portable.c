@@ -1,7 +1,7 @@
 #include "kernels/common/body.h"
 #include "kernels/common/codes.h"
-#include "kernels/common/ending.h"
 #include "kernels/common/inline.h"
+#include "kernels/common/quantize_epilogue.h"
 #include "kernels/numerics/base.h"
 #include "kernels/numerics/half.h"
 #include "kernels/numerics/quant.h"
@@ -18,7 +18,7 @@ QK_INLINE void qk_rotary_normalise(const float* x, const float* gamma, int32_t n
   for (int32_t i = 0; i < n; ++i) y[i] = qn_mulf(x[i], rstd);
   for (int32_t i = 0; gamma && i < n; ++i) y[i] = qn_mulf(y[i], gamma[i]);
 }
-/* The row at `at` as it is turned: normalised in y where that is asked for. */
+/* The row at `at` as it is rotated: normalised in y where that is asked for. */
 #define QK_ROTARY_AS_IT_IS(p, at, x, gamma, n, y) ((void)(gamma), (x))
 #define QK_ROTARY_NORMALISED(p, at, x, gamma, n, y) \
   ((p)->norm ? (qk_rotary_normalise(x, QK_ROTARY_GAMMA(p, at, gamma), n, (p)->eps, y), (y)) : (x))
@@ -57,22 +57,22 @@ QK_INLINE void qk_rotary_quantize(const qk_rotary_quantize_params* p, const void
                                   const float* scales, const int32_t* zeros, void* y,
                                   float* y_scales, int32_t* y_zeros, float* floats) {
   const int32_t last = p->rank - 1, n = p->dims[last];
-  const qk_ending e = QK_ENDING_OF(p);
+  const qk_quantize_epilogue e = QK_EPILOGUE_OF(p);
   qk_range all = {0.0f, 0.0f};
   qk_rotary_row at = {{0}, 0, 0, 0};
   QK_ROTARY_ROWS(p, rows)
   for (int32_t r = 0; r < rows; ++r) {
     const int32_t i = at.index[p->axis] * p->x_step;
-    float* row = qk_ending_row(&e, r, n);
+    float* row = qk_epilogue_row(&e, r, n);
     qk_rotary_load(x, p->x_type, at.x, n, x_scales ? x_scales[i] : 1.0f, x_zeros ? x_zeros[i] : 0,
                    row);
-    if (QK_ROTARY_TURNS(p, &at)) {
+    if (QK_ROTARY_ROTATES(p, &at)) {
       if (p->norm) qk_rotary_normalise(row, QK_ROTARY_GAMMA(p, &at, gamma), n, p->eps, row);
       qk_rotary_row_f32(row, cosine + at.c, sine + at.s, p->c[last], p->s[last], n, p->interleaved,
                         row);
     }
-    qk_ending_finish_row(&e, r, rows, n, &all);
+    qk_epilogue_finish_row(&e, r, rows, n, &all);
     QK_ROTARY_NEXT(p, &at);
   }
-  qk_ending_finish(&e, rows, n, &all);
+  qk_epilogue_finish(&e, rows, n, &all);
 }

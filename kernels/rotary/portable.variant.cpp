@@ -1,5 +1,5 @@
 // Rotations stored as codes, some rows at a time (kernels/rotary/portable.c).
-#include "kernels/quantize/ending_bind.h"
+#include "kernels/quantize/epilogue_bind.h"
 #include "kernels/rotary/bind.h"
 #include "program/estimate.h"
 

@@ -12,9 +12,9 @@ static void normalised(const float* x, const float* gamma, int32_t n, float eps,
   for (int32_t i = 0; i < n; ++i) y[i] = x[i] * rstd * (gamma ? gamma[i] : 1.0f);
 }
 
-/* Element i of a turned row. */
-static float turned(const float* x, const float* cosine, const float* sine, int32_t i, int32_t n,
-                    int32_t interleaved) {
+/* Element i of a rotated row. */
+static float rotated(const float* x, const float* cosine, const float* sine, int32_t i, int32_t n,
+                     int32_t interleaved) {
   const int32_t half = n / 2, first = interleaved ? i % 2 == 0 : i < half;
   const int32_t apart = interleaved ? 1 : half;
   const float other = first ? -x[i + apart] : x[i - apart];
@@ -89,7 +89,7 @@ static void check(int k) {
     }
     for (int32_t i = 0; i < n; ++i) {
       expected[r * n + i] = h >= first && h < first + count
-                                ? turned(row, cosine + t * n, sine + t * n, i, n, k % 2)
+                                ? rotated(row, cosine + t * n, sine + t * n, i, n, k % 2)
                                 : row[i];
     }
     qn_dynamic_range(expected + r * n, n, -127, 127, 1, &want[r], &zero);

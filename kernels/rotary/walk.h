@@ -31,10 +31,10 @@ QK_INLINE void qk_rotary_next(int32_t last, const int32_t* dims, const int32_t* 
   for (int32_t d = 0; d + 1 < (p)->rank; ++d) rows *= (p)->dims[d];
 #define QK_ROTARY_NEXT(p, at) \
   qk_rotary_next((p)->rank - 1, (p)->dims, (p)->x_at, (p)->c, (p)->s, at)
-/* Whether a row is turned. */
-#define QK_ROTARY_TURNS(p, at) \
+/* Whether a row is rotated. */
+#define QK_ROTARY_ROTATES(p, at) \
   ((at)->index[(p)->axis] - (p)->first >= 0 && (at)->index[(p)->axis] - (p)->first < (p)->count)
-/* The factors of a row that turns. */
+/* The factors of a row that rotates. */
 #define QK_ROTARY_GAMMA(p, at, gamma) \
   ((gamma) ? (gamma) + ((at)->index[(p)->axis] - (p)->first) * (p)->gamma_at : 0)
 

@@ -28,7 +28,7 @@ static void sums(int in_place) {
 static void extremes(void) {
   qk_extreme_params p;
   int8_t *x, *y, expected[64];
-  int64_t *at, places[64];
+  int64_t *at, positions[64];
   int32_t all;
   p.outer = qk_random_in(1, 2), p.n = qk_random_in(1, 8), p.inner = qk_random_in(1, 3);
   all = p.outer * p.n * p.inner;
@@ -37,15 +37,16 @@ static void extremes(void) {
   for (int32_t i = 0; i < all; ++i) x[i] = (int8_t)qk_random_in(-3, 3);
   for (int32_t i = 0; i < all; ++i) {
     const int32_t k = i / p.inner % p.n;
-    places[i] = 0;
+    positions[i] = 0;
     for (int32_t j = 0; j <= k; ++j) {
-      if (x[i + (j - k) * p.inner] >= x[i + ((int32_t)places[i] - k) * p.inner]) places[i] = j;
+      if (x[i + (j - k) * p.inner] >= x[i + ((int32_t)positions[i] - k) * p.inner])
+        positions[i] = j;
     }
-    expected[i] = x[i + ((int32_t)places[i] - k) * p.inner];
+    expected[i] = x[i + ((int32_t)positions[i] - k) * p.inner];
   }
   qk_scan_max_i8(&p, x, y, at);
   qk_expect_same("scan max", y, expected, (size_t)all, &p.outer, 3);
-  qk_expect_same("positions", at, places, 8 * (size_t)all, &p.outer, 3);
+  qk_expect_same("positions", at, positions, 8 * (size_t)all, &p.outer, 3);
 }
 
 /* Up to 16 elements are one chain, whose sums are plain ones. */

@@ -5,8 +5,8 @@
 #include "kernels/sequence/sequence.h"
 
 QK_INLINE int32_t qk_sequence_units(const qk_sequence_params* p) { return p->n; }
-QK_INLINE int32_t qk_sequence_part(qk_sequence_params* p, const void** in, void** out,
-                                   int32_t* units) {
+QK_INLINE int32_t qk_sequence_subrange(qk_sequence_params* p, const void** in, void** out,
+                                       int32_t* units) {
   (void)in;
   p->start += p->step * units[0];
   p->n = units[1] - units[0];
@@ -14,7 +14,8 @@ QK_INLINE int32_t qk_sequence_part(qk_sequence_params* p, const void** in, void*
   return units[1];
 }
 QK_INLINE int32_t qk_sizes_units(const qk_sizes_params* p) { return p->n > 0; }
-QK_INLINE int32_t qk_sizes_part(qk_sizes_params* p, const void** in, void** out, int32_t* units) {
+QK_INLINE int32_t qk_sizes_subrange(qk_sizes_params* p, const void** in, void** out,
+                                    int32_t* units) {
   (void)p;
   (void)in;
   (void)out;

@@ -12,12 +12,12 @@ kernel softmax_quantize_rows(x, scales?, zeros?) -> (y, y_scales?, y_zeros?, flo
   params qk_softmax_quantize_params
   body qk_softmax_quantize stack 1536
 
-# On an accelerator, by blocks of threads: kernels/common/team_ending.h. Of one scale for all elements `floats` and
+# On an accelerator, by blocks of threads: kernels/common/block_epilogue.h. Of one scale for all elements `floats` and
 # `ranges` are the results.
-kernel softmax_team[machine, op](x) -> (y)
+kernel softmax_block[machine, op](x) -> (y)
   params qk_softmax_params
-  body qk_{op=softmax,log_softmax}_{machine=team} stack 16384
+  body qk_{op=softmax,log_softmax}_{machine=block} stack 16384
 
-kernel softmax_quantize_team[machine](x, scales?, zeros?) -> (y?, y_scales?, y_zeros?, floats?, ranges?)
+kernel softmax_quantize_block[machine](x, scales?, zeros?) -> (y?, y_scales?, y_zeros?, floats?, ranges?)
   params qk_softmax_quantize_params
-  body qk_softmax_quantize_{machine=team} stack 16384
+  body qk_softmax_quantize_{machine=block} stack 16384

@@ -1,6 +1,6 @@
 #include "kernels/common/body.h"
-#include "kernels/common/ending.h"
 #include "kernels/common/inline.h"
+#include "kernels/common/quantize_epilogue.h"
 #include "kernels/numerics/half.h"
 #include "kernels/numerics/reduce.h"
 #include "kernels/numerics/scalar_ops.h"
@@ -34,14 +34,14 @@
 QK_INLINE void qk_softmax_quantize(const qk_softmax_quantize_params* p, const float* x,
                                    const float* scales, const int32_t* zeros, void* y,
                                    float* y_scales, int32_t* y_zeros, float* floats) {
-  const qk_ending e = QK_ENDING_OF(p);
+  const qk_quantize_epilogue e = QK_EPILOGUE_OF(p);
   qk_range all = {0.0f, 0.0f};
   const qk_softmax_params one = {1, p->n, p->inner, p->zero};
   const int32_t n = p->n * p->inner;
   for (int32_t o = 0; o < p->outer; ++o) {
-    float* row = qk_ending_row(&e, o, n);
+    float* row = qk_epilogue_row(&e, o, n);
     qk_softmax_f32(&one, x + (ptrdiff_t)o * n, row);
-    qk_ending_finish_row(&e, o, p->outer, n, &all);
+    qk_epilogue_finish_row(&e, o, p->outer, n, &all);
   }
-  qk_ending_finish(&e, p->outer, n, &all);
+  qk_epilogue_finish(&e, p->outer, n, &all);
 }

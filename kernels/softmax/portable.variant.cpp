@@ -1,5 +1,5 @@
 // Softmax stored as codes, some rows at a time (kernels/softmax/portable.c).
-#include "kernels/quantize/ending_bind.h"
+#include "kernels/quantize/epilogue_bind.h"
 #include "program/estimate.h"
 
 namespace qc {

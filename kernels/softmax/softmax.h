@@ -13,8 +13,9 @@ typedef struct {
   int32_t outer, n, inner, zero;
 } qk_softmax_params;
 
-/* qk_softmax_quantize: softmax of f32 rows, stored as codes (kernels/common/ending.h) whose rows
- * are the [n, inner] of one `outer`. Arguments: x, scales, zeros, y, y_scales, y_zeros, floats. */
+/* qk_softmax_quantize: softmax of f32 rows, stored as codes (kernels/common/quantize_epilogue.h)
+ * whose rows are the [n, inner] of one `outer`. Arguments: x, scales, zeros, y, y_scales, y_zeros,
+ * floats. */
 typedef struct {
   int32_t outer, n, inner, zero;
   qk_quantize_out quantize;

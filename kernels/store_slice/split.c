@@ -5,8 +5,8 @@
 QK_INLINE int32_t qk_store_slice_units(const qk_store_slice_params* p) {
   return (p->bytes + 63) / 64;
 }
-QK_INLINE int32_t qk_store_slice_part(qk_store_slice_params* p, const void** in, void** out,
-                                      const int32_t* units) {
+QK_INLINE int32_t qk_store_slice_subrange(qk_store_slice_params* p, const void** in, void** out,
+                                          const int32_t* units) {
   (void)in;
   (void)out;
   p->first = units[0] * 64;

@@ -8,7 +8,7 @@
 
 /* The place of `unit` along a dim of so many: `unit` is then that of the dims before. `small` says
  * that 32 bits hold all units, whose divisions take fewer instructions. */
-QK_UNIT int32_t qk_strided_place(int64_t* unit, int32_t size, int small) {
+QK_UNIT int32_t qk_strided_position(int64_t* unit, int32_t size, int small) {
   const int64_t all = *unit;
   if (small) {
     *unit = (uint32_t)all / (uint32_t)size;

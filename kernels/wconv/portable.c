@@ -177,17 +177,17 @@ QK_INLINE void qk_wconv_transpose(const qk_wconv_params* p, const float* x, cons
       float acc = bias ? bias[oc] : 0.0f;
       for (int32_t tap = 0; tap < taps; ++tap) {
         const int32_t k[3] = {tap / (p->k[1] * p->k[2]), tap / p->k[2] % p->k[1], tap % p->k[2]};
-        ptrdiff_t place = 0; /* of the input that the tap takes here; -1: none */
-        for (int axis = 0; axis < 3 && place >= 0; ++axis) {
+        ptrdiff_t position = 0; /* of the input that the tap takes here; -1: none */
+        for (int axis = 0; axis < 3 && position >= 0; ++axis) {
           const int32_t v = o[axis] + p->pad[axis] - k[axis] * p->dilation[axis];
           const int32_t i = v / p->stride[axis];
           const int inside = v >= 0 && v % p->stride[axis] == 0 && i < p->in[axis];
-          place = inside ? place * p->in[axis] + i : -1;
+          position = inside ? position * p->in[axis] + i : -1;
         }
-        if (place < 0) continue;
+        if (position < 0) continue;
         for (int32_t ic = 0; ic < icg; ++ic) {
           const float code = (float)(wg[(ptrdiff_t)ic * ocg * taps + tap] - zero);
-          acc = qn_dot_step_f32(xg[ic * volume + place], code * scales[oc], acc);
+          acc = qn_dot_step_f32(xg[ic * volume + position], code * scales[oc], acc);
         }
       }
       *y++ = acc;

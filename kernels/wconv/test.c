@@ -48,8 +48,8 @@ static float plain(const qk_wconv_params* p, const model* m, const float* x, int
 
 /* What belongs to one weight, where the kernel reads it: [groups][panels][taps][inputs][16], or
  * [taps][oc] of single channels. */
-static int32_t place(const qk_wconv_params* p, const model* m, int single, int32_t oc, int32_t i,
-                     int32_t tap, int32_t inputs, int32_t taps) {
+static int32_t position(const qk_wconv_params* p, const model* m, int single, int32_t oc, int32_t i,
+                        int32_t tap, int32_t inputs, int32_t taps) {
   const int32_t panel = oc / m->ocg * ((m->ocg + 15) / 16) + oc % m->ocg / 16;
   return single ? tap * p->oc + oc : ((panel * taps + tap) * inputs + i) * 16 + oc % m->ocg % 16;
 }
@@ -65,8 +65,8 @@ static void run(const qk_wconv_params* p, const model* m, int single, const floa
     const int32_t oc = at / m->taps / m->icg, i = at / m->taps % m->icg, tap = at % m->taps;
     const int32_t from = scale_at(p, m, oc, i, tap);
     const int32_t to =
-        place(p, m, single, oc, i / p->group, p->by_tap ? tap : 0, m->runs, m->scale_taps);
-    w[place(p, m, single, oc, i, tap, m->icg, m->taps)] = m->codes[at];
+        position(p, m, single, oc, i / p->group, p->by_tap ? tap : 0, m->runs, m->scale_taps);
+    w[position(p, m, single, oc, i, tap, m->icg, m->taps)] = m->codes[at];
     scales[to] = m->scales[from];
     if (m->zeros) zeros[to] = m->zeros[from];
   }

@@ -5,8 +5,8 @@
 #include "kernels/where/where.h"
 
 #define QK_SPLIT_WHERE(B)                                                                          \
-  QK_INLINE int32_t qk_where_##B##_place(const qk_broadcast3_params* p, int32_t first,             \
-                                         const void** in, void** out) {                            \
+  QK_INLINE int32_t qk_where_##B##_advance(const qk_broadcast3_params* p, int32_t first,           \
+                                           const void** in, void** out) {                          \
     qk_move(&in[QK_WHERE_IN_CONDITION], qk_box_at(p->rank, p->dims, p->c, first));                 \
     qk_move(&in[QK_WHERE_IN_YES], qk_box_at(p->rank, p->dims, p->a, first) * (B));                 \
     qk_move(&in[QK_WHERE_IN_NO], qk_box_at(p->rank, p->dims, p->b, first) * (B));                  \

@@ -19,7 +19,7 @@ static int32_t shape(int32_t* rank, int32_t* dims, int32_t (*steps)[8], int32_t*
   return all;
 }
 /* Where element `at` of the result has its operand. */
-static int32_t place(int32_t at, int32_t rank, const int32_t* dims, const int32_t* steps) {
+static int32_t position(int32_t at, int32_t rank, const int32_t* dims, const int32_t* steps) {
   int32_t out = 0;
   for (int d = rank - 1; d >= 0; at /= dims[d--]) out += at % dims[d] * steps[d];
   return out;
@@ -42,8 +42,8 @@ static void set_strides(qk_broadcast3_params* p, int32_t (*steps)[8]) {
                          int32_t n, T* y) {                                                       \
     for (int32_t at = 0; at < n; ++at)                                                            \
       memcpy(y + at,                                                                              \
-             c[place(at, p->rank, p->dims, p->c)] ? a + place(at, p->rank, p->dims, p->a)         \
-                                                  : b + place(at, p->rank, p->dims, p->b),        \
+             c[position(at, p->rank, p->dims, p->c)] ? a + position(at, p->rank, p->dims, p->a)   \
+                                                     : b + position(at, p->rank, p->dims, p->b),  \
              sizeof(T));                                                                          \
   }                                                                                               \
   static T* random_##s(int32_t n) { return (T*)(void*)qk_random_bytes(sizeof(T) * (size_t)n); }

@@ -279,8 +279,8 @@ def dump_fx(model: Any, path: str, example_inputs: Optional[Sequence[Any]] = Non
 
     dump, tensors = _dumped(model, example_inputs, shapes)
     stem = os.path.basename(path)
-    for ending in (".json", ".fx"):
-        stem = stem[:-len(ending)] if stem.endswith(ending) else stem
+    for suffix in (".json", ".fx"):
+        stem = stem[:-len(suffix)] if stem.endswith(suffix) else stem
     dump["tensors"] = f"{stem}.safetensors"
     with open(os.path.join(os.path.dirname(path), f"{stem}.safetensors"), "wb") as file:
         file.writelines(tensors)

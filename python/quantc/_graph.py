@@ -131,7 +131,7 @@ class Analysis(Table):
         rows = [["+".join(n.names), n.op, "" if n.alone is None else f"{n.alone.sqnr_db:.1f}", f"{n.cumulative.sqnr_db:.1f}",
                  f"{n.cumulative.cosine:.5f}", f"{n.cumulative.max_abs:.3g}", f"{n.least:.3g} to {n.greatest:.3g}",
                  f"{100 * n.saturated / max(n.elements, 1):.2f} %", n.suggestion] for n in core.layers]
-        super().__init__(core.table.rstrip("\n"), ["layer", "op", "alone dB", "all dB", "cosine", "max error", "range", "beyond",
+        super().__init__(core.table.rstrip("\n"), ["layer", "op", "SQNR alone", "SQNR all", "cosine", "max error", "range", "clipped",
                                                    "suggestion"], rows)
 
 
@@ -237,7 +237,7 @@ class Graph(Runnable):
                 self._warned[line] = None
                 _warnings.warn(line, QuantcWarning, stacklevel=depth)
 
-    def _told(self, result: T) -> T:
+    def _with_warnings(self, result: T) -> T:
         """The result, after the caller's caller is warned of what passes found meanwhile; mostly they did not even run."""
         if self._core.warning_count != self._looked_at:
             lines = self._core.warnings
@@ -263,9 +263,9 @@ class Graph(Runnable):
         return list(self._nodes)
 
     @property
-    def forms(self) -> _core.CacheReport:
-        """How the compiled forms that runs keep were used."""
-        return self._core.forms
+    def program_cache(self) -> _core.CacheReport:
+        """How the cache of compiled programs was used: hits, misses, and what it holds."""
+        return self._core.program_cache
 
     def __repr__(self) -> str:
         return (f"<quantc.Graph ({', '.join(map(_port, self.inputs))}) -> "
@@ -304,18 +304,18 @@ class Graph(Runnable):
         return self._made(self._core.with_options(options_of(self._core.options, options)))
 
     def run(self, *inputs: Any, **named: Any) -> Any:
-        return self._told(_results(self._core.run(*_arguments(inputs, named))))
+        return self._with_warnings(_results(self._core.run(*_arguments(inputs, named))))
 
     run.__doc__ = Runnable.run.__doc__
     __call__ = run
 
     def run_reference(self, *inputs: Any, **named: Any) -> Any:
         """The same in the reference interpreter; the answer is the same bits."""
-        return self._told(_results(self._core.run_reference(*_arguments(inputs, named))))
+        return self._with_warnings(_results(self._core.run_reference(*_arguments(inputs, named))))
 
     def explain(self) -> Explanation:
         """How every node is quantized, by which rule, and what is left in float; prints as a table."""
-        return self._told(Explanation(self._core.explain()))
+        return self._with_warnings(Explanation(self._core.explain()))
 
     def analyze(self, data: Iterable[Any]) -> Analysis:
         """How far each quantized layer is from the float network on samples, alone and with all layers quantized.
@@ -324,7 +324,7 @@ class Graph(Runnable):
         """
         from ._calibrate import samples
         names, arrays = samples(self, data)
-        return self._told(Analysis(self._core.analyze(arrays, names, "")))
+        return self._with_warnings(Analysis(self._core.analyze(arrays, names, "")))
 
     def report(self, path: Path, data: Optional[Iterable[Any]] = None) -> Analysis:
         """Writes the analysis as one HTML page with plots and the picture of the graph.
@@ -342,7 +342,7 @@ class Graph(Runnable):
             data = [tuple(rng.standard_normal(s, dtype=np.float32) for s in shapes) for _ in range(4)]
             title += " (random inputs)"
         names, arrays = samples(self, data)
-        found = self._told(Analysis(self._core.analyze(arrays, names, title)))
+        found = self._with_warnings(Analysis(self._core.analyze(arrays, names, title)))
         with open(path, "w", encoding="utf-8") as file:
             file.write(found.page)
         return found
@@ -365,7 +365,7 @@ class Graph(Runnable):
         wanted_arrays, wanted_names = _arguments((wanted,) if isinstance(wanted, Mapping) else wanted, {})
         keys = {"atol": atol, "rtol": rtol, "min_sqnr": min_sqnr, "min_top1": min_top1, "tokens": perplexity,
                 "max_perplexity": max_perplexity, "targets": list(targets), "per_layer": per_layer}
-        return self._told(Validation(self._core.validate(arrays, names, wanted_arrays, wanted_names, keys)))
+        return self._with_warnings(Validation(self._core.validate(arrays, names, wanted_arrays, wanted_names, keys)))
 
     def compile(self, folder: Optional[Path] = None, *, vectors: Optional[Sequence[Any]] = None, compiler: str = "",
                 flags: str = "", run_threads: int = 1, build: bool = True, **options: Any) -> Any:

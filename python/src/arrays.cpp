@@ -179,9 +179,9 @@ nb::object array_at(void* data, const std::vector<int64_t>& sizes, const std::st
 nb::list results_of(std::vector<Array> arrays, bool torch) {
   nb::list out;
   for (Array& array : arrays) {
-    auto* kept = new Array(std::move(array));
-    const nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<Array*>(p); });
-    out.append(array_at(kept->data.data(), kept->shape, kept->type, owner, torch));
+    auto* held = new Array(std::move(array));
+    const nb::capsule owner(held, [](void* p) noexcept { delete static_cast<Array*>(p); });
+    out.append(array_at(held->data.data(), held->shape, held->type, owner, torch));
   }
   return out;
 }

@@ -193,7 +193,7 @@ void bind_reports(nb::module_& m) {
       .def_ro("table", &Analysis::table)
       .def_ro("json", &Analysis::json)
       .def_ro("page", &Analysis::page);
-  nb::class_<CacheReport>(m, "CacheReport", "How the compiled forms a graph keeps were used.")
+  nb::class_<CacheReport>(m, "CacheReport", "How the cache of compiled programs was used.")
       .def_ro("hits", &CacheReport::hits)
       .def_ro("misses", &CacheReport::misses)
       .def_ro("evictions", &CacheReport::evictions)
@@ -201,7 +201,7 @@ void bind_reports(nb::module_& m) {
       .def_ro("bytes", &CacheReport::bytes)
       .def_ro("hit_rate", &CacheReport::hit_rate)
       .def("__repr__", [](const CacheReport& c) {
-        return "<quantc.CacheReport " + std::to_string(c.count) + " forms of " +
+        return "<quantc.CacheReport " + std::to_string(c.count) + " programs of " +
                std::to_string(c.bytes) + " bytes: " + std::to_string(c.hits) + " hits, " +
                std::to_string(c.misses) + " misses, " + std::to_string(c.evictions) + " evictions>";
       });
@@ -302,8 +302,8 @@ void bind_model(nb::module_& m) {
       .def_prop_ro("outputs", &Model::outputs)
       .def_prop_ro("warnings", &Model::warnings)
       .def_prop_ro("warning_count", [](const Model& model) { return model.warnings().size(); })
-      .def_prop_ro("forms", &Model::forms)
-      .def("keep_forms", &Model::keep_forms)
+      .def_prop_ro("program_cache", &Model::program_cache)
+      .def("limit_program_cache", &Model::limit_program_cache)
       .def("quantize",
            [](const Model& model, const nb::sequence& rules) {
              const Rules all = rules_of(rules);

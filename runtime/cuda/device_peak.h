@@ -31,7 +31,7 @@ static __device__ inline void qk_peak_float_step(float* c, float x) { *c = __fma
 
 /* Chains that do not wait for each other. Their sums are 0, which no compiler knows, so that it
  * computes them and nothing is stored. */
-QK_GLOBAL qk_peak_code_kernel(int64_t units, int32_t x, int32_t* kept) {
+QK_GLOBAL qk_peak_code_kernel(int64_t units, int32_t x, int32_t* sink) {
   QK_FOR_UNIT(units) {
     qk_peak_codes c[QK_PEAK_CHAINS] = {};
 #if !defined(QK_CUDA_ON_HOST)
@@ -43,10 +43,10 @@ QK_GLOBAL qk_peak_code_kernel(int64_t units, int32_t x, int32_t* kept) {
     int32_t all = 0;
     const int32_t* const sums = (const int32_t*)c;
     for (unsigned i = 0; i < sizeof c / sizeof all; ++i) all |= sums[i];
-    if (all != 0) *kept = all;
+    if (all != 0) *sink = all;
   }
 }
-QK_GLOBAL qk_peak_float_kernel(int64_t units, float x, int32_t* kept) {
+QK_GLOBAL qk_peak_float_kernel(int64_t units, float x, int32_t* sink) {
   QK_FOR_UNIT(units) {
     float c[QK_PEAK_CHAINS] = {};
 #if !defined(QK_CUDA_ON_HOST)
@@ -57,7 +57,7 @@ QK_GLOBAL qk_peak_float_kernel(int64_t units, float x, int32_t* kept) {
     }
     float all = 0;
     for (int i = 0; i < QK_PEAK_CHAINS; ++i) all += c[i];
-    if (all != 0) *kept = 1;
+    if (all != 0) *sink = 1;
   }
 }
 
@@ -68,7 +68,7 @@ enum { QK_PEAK_TILE = 64 * 64 * 32 / 128 }; /* products of a thread */
 #define QK_PEAK_8(c, i)                                                                       \
   "+r"(c[i]), "+r"(c[i + 1]), "+r"(c[i + 2]), "+r"(c[i + 3]), "+r"(c[i + 4]), "+r"(c[i + 5]), \
       "+r"(c[i + 6]), "+r"(c[i + 7])
-QK_GLOBAL qk_peak_tile_kernel(int64_t units, int32_t x, int32_t* kept) {
+QK_GLOBAL qk_peak_tile_kernel(int64_t units, int32_t x, int32_t* sink) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   __shared__ __align__(1024) int32_t codes[2048];
   for (int i = (int)threadIdx.x; i < 2048; i += QK_BLOCK_THREADS) codes[i] = x;
@@ -91,7 +91,7 @@ QK_GLOBAL qk_peak_tile_kernel(int64_t units, int32_t x, int32_t* kept) {
   asm volatile("wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;" ::: "memory");
   int32_t all = 0;
   for (int i = 0; i < 32; ++i) all |= c[i];
-  if (all != 0) *kept = all;
+  if (all != 0) *sink = all;
 #endif
   (void)units;
 }

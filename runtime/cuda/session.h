@@ -26,7 +26,7 @@ typedef struct qk_extent {
 } qk_extent;
 
 /* Code for GPUs from one compute capability on, or for it alone. */
-typedef struct qk_part {
+typedef struct qk_program {
   int capability; /* 8.0 is 80; 0: any */
   int alone;
   int64_t arena_bytes, weight_bytes; /* of the device's memory */
@@ -37,11 +37,11 @@ typedef struct qk_part {
   int64_t range_count, initial_count;
   qk_kernels kernels;
   qk_copies upload, download;
-} qk_part;
+} qk_program;
 
 typedef struct qk_model {
-  const qk_part* parts; /* best first */
-  int64_t part_count;
+  const qk_program* programs; /* best first */
+  int64_t program_count;
   int64_t inputs, outputs, dims;
   const char* (*size_error)(const int64_t* dims); /* NULL where sizes are numbers */
   const int64_t* warm;                            /* sizes of runs, `dims` each, the largest last */
@@ -73,7 +73,7 @@ typedef struct qk_analysis {
 
 struct qk_session {
   const qk_model* model;
-  const qk_part* part;
+  const qk_program* program;
   qk_queue queue;
   int strategy, device, ready;
   unsigned char *arena, *weights, *state;             /* on the device */
@@ -121,13 +121,13 @@ static inline void qk_leave(const qk_session* s, int before) {
 }
 
 /* Code for the session's GPU: the first part that it can run. */
-static inline int qk_choose_part(qk_session* s) {
+static inline int qk_choose_program(qk_session* s) {
   int capability = 0;
   QK_TRY(qk_capability(s->device, &capability), "cudaDeviceGetAttribute", "", "");
-  for (int64_t i = 0; i < s->model->part_count && !s->part; ++i) {
-    const qk_part* const part = &s->model->parts[i];
-    if (part->alone ? part->capability == capability : part->capability <= capability)
-      s->part = part;
+  for (int64_t i = 0; i < s->model->program_count && !s->program; ++i) {
+    const qk_program* const program = &s->model->programs[i];
+    if (program->alone ? program->capability == capability : program->capability <= capability)
+      s->program = program;
   }
   /* Kernels for older devices do not wait for those before them, wherever they run. */
   if (s->strategy == QK_AGGRESSIVE) {
@@ -135,8 +135,8 @@ static inline int qk_choose_part(qk_session* s) {
     QK_TRY(qk_compiled_for(&compiled), "cudaFuncGetAttributes", "", "");
     s->queue.overlap = capability >= 90 && compiled >= 90;
   }
-  if (s->part) return QK_OK;
-  const qk_part* const last = &s->model->parts[s->model->part_count - 1];
+  if (s->program) return QK_OK;
+  const qk_program* const last = &s->model->programs[s->model->program_count - 1];
   snprintf(s->error, sizeof s->error,
            "device %d has compute capability %d.%d, and the code is for %d.%d %s", s->device,
            capability / 10, capability % 10, last->capability / 10, last->capability % 10,
@@ -146,8 +146,8 @@ static inline int qk_choose_part(qk_session* s) {
 
 /* Puts the state's initial contents into its place. */
 static inline int qk_reset_here(qk_session* s, cudaStream_t stream) {
-  for (int64_t i = 0; i < s->part->initial_count; ++i) {
-    const qk_extent r = s->part->initial[i];
+  for (int64_t i = 0; i < s->program->initial_count; ++i) {
+    const qk_extent r = s->program->initial[i];
     QK_TRY(cudaMemcpyAsync(s->state + r.to, s->weights + r.from, (size_t)r.bytes,
                            cudaMemcpyDeviceToDevice, stream),
            "cudaMemcpyAsync of the state", "", "");
@@ -157,35 +157,37 @@ static inline int qk_reset_here(qk_session* s, cudaStream_t stream) {
 
 /* Takes the memory that the caller did not bring, and uploads the weights. */
 static inline int qk_take_memory(qk_session* s) {
-  const qk_part* const part = s->part;
-  if (part->weight_bytes > 0 && !s->weights) {
-    QK_TRY(cudaMalloc(&s->own_weights, (size_t)part->weight_bytes), "cudaMalloc of the weights", "",
-           "");
+  const qk_program* const program = s->program;
+  if (program->weight_bytes > 0 && !s->weights) {
+    QK_TRY(cudaMalloc(&s->own_weights, (size_t)program->weight_bytes), "cudaMalloc of the weights",
+           "", "");
     s->weights = s->own_weights;
   }
-  for (int64_t i = 0; i < part->range_count; ++i) {
-    const qk_extent r = part->ranges[i];
+  for (int64_t i = 0; i < program->range_count; ++i) {
+    const qk_extent r = program->ranges[i];
     QK_TRY(cudaMemcpyAsync(s->weights + r.to, s->host_weights + r.from, (size_t)r.bytes,
                            cudaMemcpyHostToDevice, s->queue.stream),
            "cudaMemcpyAsync of the weights", "", "");
   }
-  if (part->arena_bytes > 0 && !s->arena) {
-    QK_TRY(cudaMalloc(&s->own_arena, (size_t)part->arena_bytes), "cudaMalloc of the arena", "", "");
+  if (program->arena_bytes > 0 && !s->arena) {
+    QK_TRY(cudaMalloc(&s->own_arena, (size_t)program->arena_bytes), "cudaMalloc of the arena", "",
+           "");
     s->arena = s->own_arena;
   }
-  if (part->state_bytes > 0 && !s->state) {
-    QK_TRY(cudaMalloc(&s->own_state, (size_t)part->state_bytes), "cudaMalloc of the state", "", "");
+  if (program->state_bytes > 0 && !s->state) {
+    QK_TRY(cudaMalloc(&s->own_state, (size_t)program->state_bytes), "cudaMalloc of the state", "",
+           "");
     s->state = s->own_state;
   }
   QK_PASS(qk_reset_here(s, s->queue.stream));
-  if (part->host_bytes > 0)
-    QK_TRY(cudaMallocHost(&s->host_arena, (size_t)part->host_bytes), "cudaMallocHost", "", "");
+  if (program->host_bytes > 0)
+    QK_TRY(cudaMallocHost(&s->host_arena, (size_t)program->host_bytes), "cudaMallocHost", "", "");
   QK_TRY(cudaStreamSynchronize(s->queue.stream), "cudaStreamSynchronize", "", "");
   return QK_OK;
 }
 
 static inline uint64_t qk_options_of(const qk_session* s) {
-  return (uint64_t)(s->part - s->model->parts) << 1 | (uint64_t)s->queue.overlap;
+  return (uint64_t)(s->program - s->model->programs) << 1 | (uint64_t)s->queue.overlap;
 }
 
 /* Where graphs are made and times measured: what is put there is not waited for. */
@@ -198,13 +200,13 @@ static inline qk_queue qk_unchecked(const qk_session* s) {
 /* The graph of the run's sizes, made where there is none yet; NULL where it may not be kept. */
 static inline int qk_graph_of(qk_session* s, cudaGraphExec_t* graph) {
   const uint64_t weights = s->model->weight_hash, options = qk_options_of(s);
-  const int64_t bytes = s->part->launches * QK_GRAPH_NODE_BYTES;
+  const int64_t bytes = s->program->launches * QK_GRAPH_NODE_BYTES;
   *graph = qk_cache_get(&s->cache, weights, options, s->dims);
   if (*graph || bytes > s->cache.max_bytes) return QK_OK;
   const char* call = "";
   int code = QK_OK;
   const qk_queue queue = qk_unchecked(s);
-  QK_TRY(qk_capture(graph, &queue, s, s->part->kernels, &code, &call), call, "", "");
+  QK_TRY(qk_capture(graph, &queue, s, s->program->kernels, &code, &call), call, "", "");
   if (code != QK_OK) return code;
   (void)qk_cache_put(&s->cache, weights, options, s->dims, *graph, bytes);
   return QK_OK;
@@ -222,26 +224,26 @@ static inline int qk_analyze_here(qk_session* s, qk_analysis* out) {
   cudaGraphExec_t made = NULL;
   const qk_queue queue = qk_unchecked(s);
   QK_PASS(qk_graph_of(s, &made));
-  QK_TRY(qk_measure(NULL, &queue, s, s->part->kernels, RUNS, &plain, &code), "timing", "", "");
+  QK_TRY(qk_measure(NULL, &queue, s, s->program->kernels, RUNS, &plain, &code), "timing", "", "");
   if (code != QK_OK) return code;
   graph = plain;
   if (made)
-    QK_TRY(qk_measure(made, &queue, s, s->part->kernels, RUNS, &graph, &code), "timing", "", "");
+    QK_TRY(qk_measure(made, &queue, s, s->program->kernels, RUNS, &graph, &code), "timing", "", "");
   if (code != QK_OK) return code;
   const int better = graph.device < plain.device || graph.host < plain.host;
   if (s->strategy == QK_AUTO) s->strategy = better ? QK_BALANCED : QK_CONSERVATIVE;
   snprintf(s->reason, sizeof s->reason,
            "a graph takes %.1f us on the device and %.1f on the host, launches %.1f and %.1f",
            graph.device, graph.host, plain.device, plain.host);
-  const double launches = (double)s->part->launches;
-  out->launches = (int)s->part->launches;
+  const double launches = (double)s->program->launches;
+  out->launches = (int)s->program->launches;
   out->host_us_per_launch = launches > 0 ? plain.host / launches : 0;
   out->device_us = plain.device;
   out->device_us_graph = graph.device;
   out->host_us = plain.host;
   out->host_us_graph = graph.host;
-  out->weight_bytes = s->part->weight_bytes;
-  out->arena_bytes = s->part->arena_bytes;
+  out->weight_bytes = s->program->weight_bytes;
+  out->arena_bytes = s->program->arena_bytes;
   out->deployment = s->strategy;
   out->reason = s->reason;
   return QK_OK;
@@ -249,8 +251,8 @@ static inline int qk_analyze_here(qk_session* s, qk_analysis* out) {
 
 /* Graphs for all sizes that are known, as many as are kept; the largest is the one used last. */
 static inline int qk_warm(qk_session* s) {
-  const int64_t count = s->model->warm_count, kept = s->cache.capacity;
-  for (int64_t i = count > kept ? count - kept : 0; i < count; ++i) {
+  const int64_t count = s->model->warm_count, saved = s->cache.capacity;
+  for (int64_t i = count > saved ? count - saved : 0; i < count; ++i) {
     cudaGraphExec_t graph = NULL;
     qk_set_dims(s, s->model->warm + i * s->model->dims);
     QK_PASS(qk_graph_of(s, &graph));
@@ -259,7 +261,7 @@ static inline int qk_warm(qk_session* s) {
 }
 
 static inline int qk_open(qk_session* s) {
-  QK_PASS(qk_choose_part(s));
+  QK_PASS(qk_choose_program(s));
   QK_TRY(cudaStreamCreateWithFlags(&s->queue.stream, cudaStreamNonBlocking),
          "cudaStreamCreateWithFlags", "", "");
   QK_PASS(qk_take_memory(s));
@@ -346,8 +348,8 @@ static inline int qk_compute(qk_session* s, cudaStream_t stream) {
   QK_TRY(qk_is_capturing(stream, &capturing), "cudaStreamIsCapturing", "", "");
   if (capturing) queue.check = 0; /* nobody may wait for what becomes part of a graph */
   if (s->strategy != QK_CONSERVATIVE && !queue.check && !capturing) QK_PASS(qk_graph_of(s, &graph));
-  if (!graph) return s->part->kernels(s, &queue);
-  QK_TRY(qk_run_graph(graph, &queue, s, s->part->kernels, &code), "cudaGraphLaunch", "", "");
+  if (!graph) return s->program->kernels(s, &queue);
+  QK_TRY(qk_run_graph(graph, &queue, s, s->program->kernels, &code), "cudaGraphLaunch", "", "");
   return code;
 }
 
@@ -374,11 +376,11 @@ static inline int qk_check_indices(qk_session* s, cudaStream_t stream) {
 /* One run of the session's sizes on its device. */
 static inline int qk_run_here(qk_session* s, const void* const* inputs, void* const* outputs,
                               int host, cudaStream_t stream) {
-  QK_PASS(s->part->upload(s, inputs, outputs,
-                          host ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToDevice, stream));
+  QK_PASS(s->program->upload(s, inputs, outputs,
+                             host ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToDevice, stream));
   QK_PASS(qk_compute(s, stream));
-  QK_PASS(s->part->download(s, inputs, outputs,
-                            host ? cudaMemcpyDeviceToHost : cudaMemcpyDeviceToDevice, stream));
+  QK_PASS(s->program->download(s, inputs, outputs,
+                               host ? cudaMemcpyDeviceToHost : cudaMemcpyDeviceToDevice, stream));
   return host ? qk_check_indices_here(s, stream) : QK_OK;
 }
 /* One run with memory of the device, or of the host. */
@@ -408,7 +410,7 @@ static inline int qk_reset(qk_session* s, cudaStream_t stream) {
 }
 
 static inline int qk_copy_state(qk_session* s, unsigned char* to, const unsigned char* from) {
-  QK_TRY(cudaMemcpyAsync(to, from, (size_t)s->part->state_bytes, cudaMemcpyDeviceToDevice,
+  QK_TRY(cudaMemcpyAsync(to, from, (size_t)s->program->state_bytes, cudaMemcpyDeviceToDevice,
                          s->queue.stream),
          "cudaMemcpyAsync of the state", "", "");
   QK_TRY(cudaStreamSynchronize(s->queue.stream), "cudaStreamSynchronize", "", "");
@@ -421,20 +423,20 @@ static inline int qk_measured(qk_session* s, const int64_t* dims, int (*work)(qk
   if (!s->ready) return qk_fail(s, QK_BAD_CONFIG, "the handle could not be created");
   QK_PASS(qk_check_sizes(s, dims));
   qk_set_dims(s, dims);
-  unsigned char* kept = NULL;
+  unsigned char* saved = NULL;
   int before = 0, code = qk_enter(s, &before);
-  if (code == QK_OK && s->part->state_bytes > 0) {
-    const cudaError_t status = cudaMalloc(&kept, (size_t)s->part->state_bytes);
+  if (code == QK_OK && s->program->state_bytes > 0) {
+    const cudaError_t status = cudaMalloc(&saved, (size_t)s->program->state_bytes);
     if (status != cudaSuccess) {
       qk_describe(s->error, sizeof s->error, status, "cudaMalloc of a copy of the state", "", "");
       code = QK_CUDA_FAILED;
     } else {
-      code = qk_copy_state(s, kept, s->state);
+      code = qk_copy_state(s, saved, s->state);
     }
   }
   if (code == QK_OK) code = work(s, data);
-  if (code == QK_OK && kept) code = qk_copy_state(s, s->state, kept);
-  if (kept) (void)cudaFree(kept);
+  if (code == QK_OK && saved) code = qk_copy_state(s, s->state, saved);
+  if (saved) (void)cudaFree(saved);
   qk_leave(s, before);
   return code;
 }
@@ -453,22 +455,22 @@ static inline int qk_profile_work(qk_session* s, void* profile) {
   qk_queue queue = qk_unchecked(s);
   int code = QK_OK;
   queue.overlap = 0; /* a kernel that is set up early has no begin of its own */
-  QK_TRY(qk_profile_open(own, s->part->launches), "cudaEventCreate", "", "");
+  QK_TRY(qk_profile_open(own, s->program->launches), "cudaEventCreate", "", "");
   queue.profile = own;
   for (int i = -1; i < RUNS && code == QK_OK; ++i)
-    QK_TRY(qk_profile_once(own, &queue, s, s->part->kernels, i <= 0, &code), "timing", "", "");
+    QK_TRY(qk_profile_once(own, &queue, s, s->program->kernels, i <= 0, &code), "timing", "", "");
   return code;
 }
 
 /* Tells what each step of a run takes, in order: its layer, the kernel, microseconds. */
 static inline int qk_profile_run(qk_session* s, const int64_t* dims,
-                                 void (*told)(void*, const char*, const char*, double),
+                                 void (*callback)(void*, const char*, const char*, double),
                                  void* data) {
-  if (!told) return qk_fail(s, QK_NULL_POINTER, "told is null");
+  if (!callback) return qk_fail(s, QK_NULL_POINTER, "callback is null");
   qk_profile profile = {};
   const int code = qk_measured(s, dims, qk_profile_work, &profile);
   for (int64_t i = 0; i < profile.count && code == QK_OK; ++i)
-    told(data, profile.steps[i].layer, profile.steps[i].kernel, profile.steps[i].device_us);
+    callback(data, profile.steps[i].layer, profile.steps[i].kernel, profile.steps[i].device_us);
   qk_profile_close(&profile);
   return code;
 }

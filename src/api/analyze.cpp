@@ -44,7 +44,7 @@ qc::Tensor widened(const qc::Tensor& tensor) {
 Expected<std::vector<LayerValue>> Model::layers(const ArrayViews& views) const {
   return state_->alone([&]() -> Result<std::vector<LayerValue>> {
     QC_ASSIGN(const auto inputs, inputs_of(*state_->network->graph, views));
-    QC_ASSIGN(const auto contract, state_->forms.contract_for(inputs));
+    QC_ASSIGN(const auto contract, state_->program_cache.contract_for(inputs));
     QC_ASSIGN(const auto results, qc::layer_results(*contract->graph, inputs));
     std::vector<LayerValue> out;
     for (const qc::LayerResult& r : results) {
@@ -66,7 +66,7 @@ Expected<Analysis> Model::analyze(const ArrayViews& views, const std::string& ti
     QC_TRY(qc::add_dims_of(graph, samples, layers));
     qc::PassContext context;
     auto made = qc::make_contract(*quantized, layers, context);
-    state_->forms.warn(context.warnings);
+    state_->program_cache.warn(context.warnings);
     QC_TRY(made);
     Options options = qc::without_rules(state_->options);
     QC_TRY(qc::add_dims_of(graph, samples, options));

@@ -49,9 +49,9 @@ struct CompiledModel::State {
   int (*invoke)(const qc::NativeArgs*) = nullptr;
   void (*reset)(void*) = nullptr;
   const char* (*bad_index)(const void*, int64_t*) = nullptr;  // of models that check indices
-  std::shared_ptr<Block> weights;   // of models that read them from a file
-  std::unique_ptr<Block> kept;      // state
-  std::optional<int> thread_count;  // of models compiled with threads
+  std::shared_ptr<Block> weights;      // of models that read them from a file
+  std::unique_ptr<Block> state_block;  // state
+  std::optional<int> thread_count;     // of models compiled with threads
   std::unique_ptr<qc::Threads> threads;
   std::mutex running;  // held by runs of models that have state or threads
   std::mutex mutex;
@@ -59,7 +59,7 @@ struct CompiledModel::State {
 
   /// What no two models share.
   void make_own() {
-    if (report.state_bytes > 0) kept = std::make_unique<Block>(report.state_bytes);
+    if (report.state_bytes > 0) state_block = std::make_unique<Block>(report.state_bytes);
     if (thread_count) threads = std::make_unique<qc::Threads>(*thread_count);
   }
 
@@ -127,12 +127,12 @@ struct CompiledModel::State {
   template <class F>
   Result<qc::Ok> with_arguments(Call& call, F&& f) {
     std::unique_lock<std::mutex> lock(running, std::defer_lock);
-    if (kept || threads) lock.lock();
+    if (state_block || threads) lock.lock();
     std::unique_ptr<Block> arena = take_arena();
     const qc::NativeArgs args{call.in.data(),
                               call.out.data(),
                               arena->data(),
-                              kept ? kept->data() : nullptr,
+                              state_block ? state_block->data() : nullptr,
                               weights ? weights->data() : nullptr,
                               call.dims.data(),
                               threads ? qc::native_parallel_for : nullptr,
@@ -205,10 +205,10 @@ Expected<Timing> CompiledModel::benchmark(const ArrayViews& inputs, int64_t runs
 }
 
 void CompiledModel::reset() const {
-  if (!state_->kept) return;
+  if (!state_->state_block) return;
   const std::lock_guard lock(state_->running);
-  std::memset(state_->kept->data(), 0, static_cast<size_t>(state_->report.state_bytes));
-  if (state_->reset) state_->reset(state_->kept->data());
+  std::memset(state_->state_block->data(), 0, static_cast<size_t>(state_->report.state_bytes));
+  if (state_->reset) state_->reset(state_->state_block->data());
 }
 
 CompiledModel CompiledModel::copy() const {
@@ -223,9 +223,9 @@ CompiledModel CompiledModel::copy() const {
   out->weights = state_->weights;
   out->thread_count = state_->thread_count;
   out->make_own();
-  if (state_->kept) {
+  if (state_->state_block) {
     const std::lock_guard lock(state_->running);
-    std::memcpy(out->kept->data(), state_->kept->data(),
+    std::memcpy(out->state_block->data(), state_->state_block->data(),
                 static_cast<size_t>(state_->report.state_bytes));
   }
   return CompiledModel(std::move(out));
@@ -238,7 +238,7 @@ Expected<CompiledModel> Model::build(const std::string& folder, const BuildOptio
   out->report = *report;
   out->folder = folder;
   auto built = state_->alone([&]() -> Result<qc::Ok> {
-    QC_ASSIGN(const auto contract, state_->forms.contract());
+    QC_ASSIGN(const auto contract, state_->program_cache.contract());
     QC_ASSIGN(auto graph, qc::copy(*contract->graph));
     out->checks = qc::index_checks(*graph);
     out->graph = std::move(graph);

@@ -22,11 +22,12 @@ std::vector<Array> arrays_of(const std::vector<std::string>& names,
   return out;
 }
 
-Result<std::vector<Array>> interpreted(Network& network, Forms& forms, const ArrayViews& views) {
+Result<std::vector<Array>> interpreted(Network& network, ProgramCache& program_cache,
+                                       const ArrayViews& views) {
   std::vector<std::string> notes;
   QC_ASSIGN(const auto inputs, inputs_of(*network.graph, views, &notes));
-  forms.warn(notes);
-  QC_ASSIGN(const auto contract, forms.contract_for(inputs));
+  program_cache.warn(notes);
+  QC_ASSIGN(const auto contract, program_cache.contract_for(inputs));
   QC_TRY(qc::check_indices(*contract->graph, inputs));
   qc::RunOptions how;
   how.how.check_indices = true;
@@ -37,10 +38,10 @@ Result<std::vector<Array>> interpreted(Network& network, Forms& forms, const Arr
 }
 
 /// The same in memory of the caller.
-Result<ArrayViews> interpreted_into(Network& network, Forms& forms, const ArrayViews& views,
-                                    const Allocate& allocate) {
+Result<ArrayViews> interpreted_into(Network& network, ProgramCache& program_cache,
+                                    const ArrayViews& views, const Allocate& allocate) {
   const std::lock_guard lock(*network.work);
-  QC_ASSIGN(const std::vector<Array> arrays, interpreted(network, forms, views));
+  QC_ASSIGN(const std::vector<Array> arrays, interpreted(network, program_cache, views));
   ArrayViews out;
   for (const Array& a : arrays) {
     void* const data = allocate(a.data.size());
@@ -50,24 +51,24 @@ Result<ArrayViews> interpreted_into(Network& network, Forms& forms, const ArrayV
   return out;
 }
 
-Result<ArrayViews> run_fast(Network& network, Forms& forms, const ArrayViews& views,
+Result<ArrayViews> run_fast(Network& network, ProgramCache& program_cache, const ArrayViews& views,
                             const Allocate& allocate) {
   std::vector<std::string> notes;
   QC_ASSIGN(const auto inputs, inputs_of(*network.graph, views, &notes));
-  forms.warn(notes);
-  QC_ASSIGN(const auto form, forms.runnable(inputs));
-  if (!form->runner) return interpreted_into(network, forms, views, allocate);
-  QC_TRY(qc::check_indices(form->checks, *network.graph, inputs, {}));
+  program_cache.warn(notes);
+  QC_ASSIGN(const auto runnable, program_cache.runnable(inputs));
+  if (!runnable->runner) return interpreted_into(network, program_cache, views, allocate);
+  QC_TRY(qc::check_indices(runnable->checks, *network.graph, inputs, {}));
   // Initial states come from the pool, which others may be adding to.
   std::unique_lock<std::mutex> lock(*network.work, std::defer_lock);
-  if (!form->program.states.empty()) lock.lock();
+  if (!runnable->program.states.empty()) lock.lock();
   qc::ProgramOptions how;
   how.allocate = allocate;
-  QC_ASSIGN(const qc::ProgramResult result, form->runner->run(inputs, how));
+  QC_ASSIGN(const qc::ProgramResult result, runnable->runner->run(inputs, how));
   ArrayViews out;
   for (size_t i = 0; i < result.outputs.size(); ++i) {
     const qc::Tensor& t = result.outputs[i];
-    out.emplace_back(form->outputs[i], std::string(qc::name(t.dtype())), t.shape(),
+    out.emplace_back(runnable->outputs[i], std::string(qc::name(t.dtype())), t.shape(),
                      t.bytes().data(), t.bytes().size());
   }
   return out;
@@ -117,7 +118,7 @@ Expected<Model> Model::load(const void* bytes, size_t size, const std::string& n
 const Options& Model::options() const { return state_->options; }
 std::vector<Port> Model::inputs() const { return input_ports(*state_->network->graph); }
 std::vector<Port> Model::outputs() const { return output_ports(*state_->network->graph); }
-std::vector<std::string> Model::warnings() const { return state_->forms.warnings(); }
+std::vector<std::string> Model::warnings() const { return state_->program_cache.warnings(); }
 
 Expected<Model> Model::with(const Options& options) const {
   const Options& own = state_->options;
@@ -129,7 +130,7 @@ Expected<Model> Model::with(const Options& options) const {
   const auto known = check_dims(*state_->network->graph, own, options);
   if (!known.ok()) return converted(known.diag());
   auto state = std::make_unique<State>(state_->network, options, state_->budget);
-  state->forms.warn(state_->forms.warnings());
+  state->program_cache.warn(state_->program_cache.warnings());
   return Model(std::move(state));
 }
 
@@ -142,7 +143,7 @@ Expected<Model> Model::quantize(const Rules& rules) const {
   if (!out) return out;
   State& state = *out->state_;
   auto checked = state.alone([&]() -> Result<qc::Ok> {
-    QC_TRY(state.forms.contract());
+    QC_TRY(state.program_cache.contract());
     return qc::Ok{};
   });
   if (!checked) return checked.diagnostic();
@@ -151,7 +152,7 @@ Expected<Model> Model::quantize(const Rules& rules) const {
 
 Expected<ArrayViews> Model::run(const ArrayViews& inputs, const Allocate& allocate) const {
   return state_->within(
-      [&] { return run_fast(*state_->network, state_->forms, inputs, allocate); });
+      [&] { return run_fast(*state_->network, state_->program_cache, inputs, allocate); });
 }
 Expected<std::vector<Array>> Model::run(const ArrayViews& inputs) const {
   return owned([&](const Allocate& allocate) { return run(inputs, allocate); });
@@ -161,7 +162,8 @@ Expected<std::vector<Array>> Model::run(const std::vector<Array>& inputs) const 
 }
 
 Expected<std::vector<Array>> Model::run_reference(const ArrayViews& inputs) const {
-  return state_->alone([&] { return interpreted(*state_->network, state_->forms, inputs); });
+  return state_->alone(
+      [&] { return interpreted(*state_->network, state_->program_cache, inputs); });
 }
 Expected<std::vector<Array>> Model::run_reference(const std::vector<Array>& inputs) const {
   return run_reference(views_of(inputs));
@@ -169,15 +171,17 @@ Expected<std::vector<Array>> Model::run_reference(const std::vector<Array>& inpu
 
 Expected<std::string> Model::text(bool all_constants) const {
   return state_->alone([&]() -> Result<std::string> {
-    QC_ASSIGN(const auto contract, state_->forms.contract());
+    QC_ASSIGN(const auto contract, state_->program_cache.contract());
     return qc::print(*contract->graph, {.all_constants = all_constants});
   });
 }
 
-void Model::keep_forms(size_t count, uint64_t bytes) const { state_->forms.keep(count, bytes); }
+void Model::limit_program_cache(size_t count, uint64_t bytes) const {
+  state_->program_cache.keep(count, bytes);
+}
 
-CacheReport Model::forms() const {
-  const qc::CacheStats s = state_->forms.stats();
+CacheReport Model::program_cache() const {
+  const qc::CacheStats s = state_->program_cache.stats();
   return {s.hits, s.misses, s.evictions, s.count, s.weight, s.hit_rate()};
 }
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "api/convert.h"
-#include "api/forms.h"
+#include "api/program_cache.h"
 #include "quantc/model.h"
 #include "support/budget.h"
 
@@ -13,12 +13,12 @@ struct Model::State {
       : network(std::move(network)),
         options(std::move(options)),
         budget(budget),
-        forms(this->network, this->options) {}
+        program_cache(this->network, this->options) {}
 
   std::shared_ptr<Network> network;
   const Options options;
   qc::Budget budget;  // each call may spend as much as loading may
-  Forms forms;
+  ProgramCache program_cache;
 
   /// Calls `f` with a budget of its own.
   template <class F>

@@ -117,7 +117,7 @@ std::string Explanation::table(size_t width) const {
 
 Expected<Explanation> Model::explain() const {
   return state_->alone([&]() -> Result<Explanation> {
-    QC_ASSIGN(const auto contract, state_->forms.contract());
+    QC_ASSIGN(const auto contract, state_->program_cache.contract());
     QC_ASSIGN(Reports reports, qc::explain(*contract->graph, contract->context));
     Explanation out;
     for (const qc::NodeReport& r : reports) out.nodes.push_back(explanation_of(r));
@@ -144,7 +144,7 @@ Expected<Validation> Model::validate(const ArrayViews& inputs, const ArrayViews&
   return state_->alone([&]() -> Result<Validation> {
     const qc::Graph& graph = *state_->network->graph;
     QC_ASSIGN(const auto tensors, inputs_of(graph, inputs));
-    QC_ASSIGN(const auto contract, state_->forms.contract_for(tensors));
+    QC_ASSIGN(const auto contract, state_->program_cache.contract_for(tensors));
     qc::References references;
     QC_ASSIGN(auto arrays, arrays_of(expected));
     if (!expected.empty()) {
@@ -184,7 +184,7 @@ Expected<Validation> Model::validate(const ArrayViews& inputs, const ArrayViews&
 
 Expected<Report> Model::compile(const std::string& folder, const ArrayViews& vectors) const {
   return state_->alone([&]() -> Result<Report> {
-    QC_ASSIGN(const auto contract, state_->forms.contract());
+    QC_ASSIGN(const auto contract, state_->program_cache.contract());
     std::vector<qc::Tensor> inputs;
     if (!vectors.empty()) {
       QC_ASSIGN(inputs, inputs_of(*contract->graph, vectors));
@@ -192,10 +192,15 @@ Expected<Report> Model::compile(const std::string& folder, const ArrayViews& vec
     QC_ASSIGN(auto graph, qc::copy(*contract->graph));
     QC_ASSIGN(qc::CompileResult result, qc::compile_project(*graph, state_->options, folder,
                                                             vectors.empty() ? nullptr : &inputs));
-    state_->forms.warn(result.warnings);
+    state_->program_cache.warn(result.warnings);
     const qc::ProjectReport& r = result.report;
-    Report out{result.name,    r.arena_bytes, r.state_bytes,           r.stack_bytes,
-               r.weight_bytes, r.macs,        state_->forms.warnings()};
+    Report out{result.name,
+               r.arena_bytes,
+               r.state_bytes,
+               r.stack_bytes,
+               r.weight_bytes,
+               r.macs,
+               state_->program_cache.warnings()};
     QC_TRY(result.files.commit());
     return out;
   });

@@ -163,7 +163,7 @@ Expected<Model> Model::transform(const Pass& pass) const {
   if (!graph) return graph.diagnostic();
   network->graph = std::move(*graph);
   auto state = std::make_unique<State>(std::move(network), state_->options, state_->budget);
-  state->forms.warn(state_->forms.warnings());
+  state->program_cache.warn(state_->program_cache.warnings());
   auto done = GraphEditor::State::apply(pass, *state->network->graph, *own.work, budget);
   if (!done) return done.diagnostic();
   return Model(std::move(state));

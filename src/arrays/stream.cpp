@@ -24,10 +24,10 @@ class ArrayStream::Source {
   explicit Source(Tensor whole) : whole_(std::move(whole)), bytes_(whole_.bytes()) {}
 
   Result<Ok> read(std::span<std::byte> out) {
-    const size_t kept = std::min(out.size(), back_.size());
-    std::copy_n(back_.begin(), kept, out.begin());
-    back_.erase(back_.begin(), back_.begin() + static_cast<ptrdiff_t>(kept));
-    out = out.subspan(kept);
+    const size_t buffered = std::min(out.size(), back_.size());
+    std::copy_n(back_.begin(), buffered, out.begin());
+    back_.erase(back_.begin(), back_.begin() + static_cast<ptrdiff_t>(buffered));
+    out = out.subspan(buffered);
     since_drop_ += out.size();
     if (inflater_) {
       if (!out.empty()) QC_TRY(inflater_->read(out));

@@ -1,4 +1,4 @@
-// Arrays read once, from front to back, in pieces: memory does not depend on their size.
+// Arrays read once, from front to back, in chunks: memory does not depend on their size.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace qc {
 
-/// An array whose elements come piece by piece. Arrays in Fortran order or of foreign byte order
+/// An array whose elements come chunk by chunk. Arrays in Fortran order or of foreign byte order
 /// are held whole.
 class ArrayStream {
  public:

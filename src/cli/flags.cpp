@@ -237,11 +237,11 @@ Result<Samples> InputFlags::open(const Graph& graph, const Options& options) con
 }
 
 Result<Ok> InputFlags::renew(const Graph& contract, Samples& samples) const {
-  bool fit = true;
+  bool matches = true;
   for (size_t i = 0; i < contract.inputs().size(); ++i) {
-    fit = fit && samples.first()[i].dtype() == contract.inputs()[i]->dtype();
+    matches = matches && samples.first()[i].dtype() == contract.inputs()[i]->dtype();
   }
-  if (seed < 0 || fit) return Ok{};
+  if (seed < 0 || matches) return Ok{};
   QC_ASSIGN(auto inputs, random_inputs(contract, static_cast<uint64_t>(seed)));
   samples = Samples::of(std::move(inputs));
   return Ok{};

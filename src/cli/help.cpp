@@ -38,9 +38,9 @@ std::vector<std::string> command_names(const CLI::App& app) {
 
 /// Whether a word in the place of a command is a model.
 bool is_model(const std::string& word) {
-  constexpr std::string_view kEndings[] = {".onnx", ".pt2", ".json", ".ir"};
+  constexpr std::string_view kQuantizeEpilogues[] = {".onnx", ".pt2", ".json", ".ir"};
   std::error_code ignored;
-  return std::ranges::any_of(kEndings, [&](auto end) { return word.ends_with(end); }) ||
+  return std::ranges::any_of(kQuantizeEpilogues, [&](auto end) { return word.ends_with(end); }) ||
          std::filesystem::is_regular_file(word, ignored);
 }
 

@@ -9,7 +9,7 @@ namespace {
 /// A paragraph for each target that is not made of others.
 void print_facts() {
   for (const Target& t : all_targets()) {
-    if (!t.parts.empty()) continue;
+    if (!t.targets.empty()) continue;
     fmt::print("{}: {}\n", t.name, t.facts.machine);
     for (const Fact& fact : listed(t.facts)) {
       if (fact.value.empty()) continue;

@@ -243,20 +243,20 @@ class Analyzer {
     const Type& type = node.output(0)->type();
     if (is_simple(type)) {
       const Format& f = *type.format;
-      const double fit = fitting_scale(f, layer.least, layer.greatest);
+      const double best_scale = fitting_scale(f, layer.least, layer.greatest);
       const double share =
           static_cast<double>(layer.saturated) / static_cast<double>(layer.elements);
-      if (share > 0.01 && fit > f.scale_at()) {
+      if (share > 0.01 && best_scale > f.scale_at()) {
         layer.suggestion = fmt::format(
             "{:.1f} % of the results are beyond the codes: a scale of {:.3g} holds {:.3g} to "
             "{:.3g}",
-            100 * share, fit, layer.least, layer.greatest);
+            100 * share, best_scale, layer.least, layer.greatest);
         return;
       }
-      if (fit < f.scale_at() / 4) {
+      if (best_scale < f.scale_at() / 4) {
         layer.suggestion = fmt::format(
             "the results use few of the codes: a scale of {:.3g} is enough for {:.3g} to {:.3g}",
-            fit, layer.least, layer.greatest);
+            best_scale, layer.least, layer.greatest);
         return;
       }
     }

@@ -167,8 +167,8 @@ Result<std::string> analysis_page(const Analysis& analysis, const Graph& plain,
   out += bars(analysis);
   out += "<h2>Sizes and times</h2>\n" + cost_line("Float", floats) + cost_line("Quantized", codes);
   out +=
-      "<h2>Layers</h2>\n<table><tr><th>layer, op, rule</th><th>alone dB</th><th>all dB</th>"
-      "<th>cosine</th><th>max error</th><th>range</th><th>beyond</th><th>results over the "
+      "<h2>Layers</h2>\n<table><tr><th>layer, op, rule</th><th>SQNR alone</th><th>SQNR all</th>"
+      "<th>cosine</th><th>max error</th><th>range</th><th>clipped</th><th>results over the "
       "codes</th><th>MACs</th><th>bytes</th><th>&micro;s</th></tr>\n";
   for (const LayerAnalysis& l : analysis.layers) out += row(l, codes);
   out += "</table>\n";

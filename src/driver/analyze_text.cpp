@@ -32,8 +32,8 @@ std::string table(const Analysis& analysis, size_t width, bool cut) {
   std::vector<std::vector<std::string>> all;
   for (const LayerAnalysis& l : analysis.layers) all.push_back(l.names);
   const LayerNames names(all, cut);
-  std::vector<std::vector<std::string>> rows = {
-      {"layer", "op", "alone dB", "all dB", "cosine", "max error", "least", "greatest", "beyond"}};
+  std::vector<std::vector<std::string>> rows = {{"layer", "op", "SQNR alone", "SQNR all", "cosine",
+                                                 "max error", "least", "greatest", "clipped"}};
   for (const LayerAnalysis& l : analysis.layers) {
     const LayerError& e = l.cumulative;
     rows.push_back({names.of(l.names), l.op, l.alone ? decibels(l.alone->sqnr_db()) : "-",

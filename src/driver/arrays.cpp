@@ -90,7 +90,7 @@ class Sets {
   explicit Sets(size_t count) : count_(count) {}
 
   /// Where the next file of one array has its place in the set that it belongs to.
-  size_t place() {
+  size_t position() {
     if (single_ == count_) begin();
     return single_++;
   }
@@ -125,9 +125,9 @@ Result<std::vector<std::vector<NamedArray>>> read_array_sets(const std::vector<s
     QC_ASSIGN(auto arrays, read_file(path));
     if (!is_archive(path)) {
       const char* prefix = role == Role::inputs ? "in" : "out";
-      NamedArray by_place{fmt::format("{}_{}", prefix, out.place()), arrays[0].tensor};
+      NamedArray by_position{fmt::format("{}_{}", prefix, out.position()), arrays[0].tensor};
       if (arrays[0].name.empty()) arrays.clear();
-      arrays.push_back(std::move(by_place));
+      arrays.push_back(std::move(by_position));
     }
     out.add(std::move(arrays));
   }
@@ -156,7 +156,7 @@ Result<std::vector<ArraySet>> open_arrays(const std::vector<std::string>& paths,
       QC_ASSIGN(auto arrays, read_file(path));
       streams.emplace_back(std::move(arrays[0]));
     }
-    if (!is_archive(path)) streams[0].rename(fmt::format("in_{}", out.place()));
+    if (!is_archive(path)) streams[0].rename(fmt::format("in_{}", out.position()));
     out.add(std::move(streams));
   }
   return out.take();

@@ -23,18 +23,18 @@ double since(Clock::time_point from) {
 /// Seconds of so many runs.
 using Measure = std::function<Result<std::vector<double>>(int runs)>;
 
-struct Turn {
+struct Contender {
   Runner* runner;
   Measure run;
 };
 
-/// Each in turn, a chunk of runs at a time, so that all meet the same machine.
-Result<Ok> take_turns(std::vector<Turn>& turns, const BenchOptions& how) {
+/// Each one after another, a chunk of runs at a time, so that all meet the same machine.
+Result<Ok> interleave_rounds(std::vector<Contender>& contenders, const BenchOptions& how) {
   constexpr double kChunk = 0.01;  // seconds
   std::vector<int> chunks;
-  for (Turn& turn : turns) {
+  for (Contender& contender : contenders) {
     const Clock::time_point from = Clock::now();
-    QC_TRY(turn.run(1));  // caches fill
+    QC_TRY(contender.run(1));  // caches fill
     chunks.push_back(how.rounds > 0 ? 1
                                     : static_cast<int>(std::clamp(
                                           kChunk / std::max(since(from), 1e-9), 1.0, 1e4)));
@@ -43,13 +43,14 @@ Result<Ok> take_turns(std::vector<Turn>& turns, const BenchOptions& how) {
   double spent = 0;
   for (int round = 0;
        how.rounds > 0 ? round < how.rounds
-                      : round < 3 || spent < how.seconds * static_cast<double>(turns.size());
+                      : round < 3 || spent < how.seconds * static_cast<double>(contenders.size());
        ++round) {
-    for (size_t i = 0; i < turns.size(); ++i) {
+    for (size_t i = 0; i < contenders.size(); ++i) {
       const Clock::time_point from = Clock::now();
-      QC_ASSIGN(const std::vector<double> took, turns[i].run(chunks[i]));
+      QC_ASSIGN(const std::vector<double> took, contenders[i].run(chunks[i]));
       spent += since(from);
-      turns[i].runner->seconds.insert(turns[i].runner->seconds.end(), took.begin(), took.end());
+      contenders[i].runner->seconds.insert(contenders[i].runner->seconds.end(), took.begin(),
+                                           took.end());
     }
   }
   return Ok{};
@@ -190,10 +191,10 @@ Result<Bench> bench(const Graph& graph, const Options& options, const std::strin
       out.missing.emplace_back(name, peer.diag().text);
     }
   }
-  std::vector<Turn> turns = {{&out.own, std::move(measure)}};
+  std::vector<Contender> contenders = {{&out.own, std::move(measure)}};
   for (size_t i = 0; i < peers.size(); ++i)
-    turns.push_back({&out.peers[i], [&peer = *peers[i]](int runs) { return peer.run(runs); }});
-  QC_TRY(take_turns(turns, how));
+    contenders.push_back({&out.peers[i], [&peer = *peers[i]](int runs) { return peer.run(runs); }});
+  QC_TRY(interleave_rounds(contenders, how));
   if (!out.figures) raise_to(machine_peak(), *out.peak);
   return out;
 }

@@ -56,9 +56,9 @@ struct Bench {
                               double seconds) const;
 };
 
-/// Builds the contract graph for the options' target and runs it in turns with the peers, which run
-/// the file `model` itself. Layers are timed in process, by the same kernels; those of a GPU by its
-/// events.
+/// Builds the contract graph for the options' target and runs it interleaved with the peers, which
+/// run the file `model` itself. Layers are timed in process, by the same kernels; those of a GPU by
+/// its events.
 Result<Bench> bench(const Graph& graph, const Options& options, const std::string& model,
                     const std::vector<Tensor>& inputs, const BenchOptions& how);
 

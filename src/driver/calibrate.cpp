@@ -99,8 +99,8 @@ Result<Ok> understand(CalibrateOptions& options) {
     return error(Code::usage, "--percentile is {}: it must be above 0 and at most 100",
                  options.percentile);
   }
-  const auto form = parse_result_form(options.results);
-  if (!form) {
+  const auto result_types = parse_result_types(options.results);
+  if (!result_types) {
     return error(Code::usage, "--results is '{}': use one of auto, narrow, sums, wide, float32",
                  options.results);
   }
@@ -108,7 +108,7 @@ Result<Ok> understand(CalibrateOptions& options) {
     return error(Code::usage, "--headroom is {}: it must be 1 to 1000", options.headroom);
   }
   options.range = *range;
-  options.form = *form;
+  options.result_types = *result_types;
   return Ok{};
 }
 

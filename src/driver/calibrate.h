@@ -17,19 +17,19 @@
 namespace qc {
 
 /// What results become.
-enum class ResultForm : uint8_t {
+enum class ResultTypes : uint8_t {
   fitting,  // narrow; what a norm reads in rows of very different size has 16 bits
   narrow,   // codes like those of the activations
   sums,     // fitting; sums of two values, and what they and norms alone read, have 16 bits too
   wide,     // codes of 16 bits; products read them as narrow ones
   floats    // f32: only products have rules, and compute on codes
 };
-std::optional<ResultForm> parse_result_form(std::string_view name);
+std::optional<ResultTypes> parse_result_types(std::string_view name);
 
 /// The options that users give, and what their words stand for.
 struct CalibrateOptions : quantc::CalibrationOptions {
-  RangeMethod range = RangeMethod::minmax;  // of `method`
-  ResultForm form = ResultForm::fitting;    // of `results`
+  RangeMethod range = RangeMethod::minmax;          // of `method`
+  ResultTypes result_types = ResultTypes::fitting;  // of `results`
   /// Rules that say something about some nodes; what they leave open is found here.
   std::vector<StatedRule> partial;
   bool allow_unused_rules = false;  // partial rules that match nothing are no errors, nor no rules

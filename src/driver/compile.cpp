@@ -85,7 +85,8 @@ Result<Ok> check_bound(const Graph& graph, const Options& options) {
   for (const std::string& s : graph.symbols()) {
     if (options.ranges.count(s)) continue;
     list += fmt::format("{}{}", list.empty() ? "" : ", ", s);
-    if (const std::string place = place_of(graph, s); !place.empty()) list += " (" + place + ")";
+    if (const std::string position = location_of(graph, s); !position.empty())
+      list += " (" + position + ")";
   }
   if (list.empty()) return Ok{};
   return error(
@@ -117,7 +118,7 @@ bool is_on(const Options& options, std::string_view name) {
 
 PlanOptions plan_options(const Options& options) {
   return {.reorder = is_on(options, "reorder_steps"),
-          .share = {.states = is_on(options, "keep_states_in_place"),
+          .share = {.states = is_on(options, "update_states_in_place"),
                     .copies = is_on(options, "elide_copies"),
                     .in_place = is_on(options, "share_in_place")},
           .smallest = options.plan == "smallest"};
@@ -229,8 +230,8 @@ class Lowerer {
 
 bool has_parallel_steps(const Module& module) {
   bool found = false;
-  for (const Module::Part& part : module.parts) {
-    for_each_step(part.program.steps, [&](const Step& s) {
+  for (const Module::TargetProgram& one : module.programs) {
+    for_each_step(one.program.steps, [&](const Step& s) {
       found = found || std::holds_alternative<ParallelStep>(s.op);
     });
   }
@@ -391,7 +392,7 @@ Result<Program> make_program(Graph& graph, const Options& options, const PassObs
   QC_ASSIGN(const Target target, target_of(options));
   PassContext context;
   PackedConstants constants;
-  const Target here = part_here(target);
+  const Target here = target_here(target);
   return Lowerer(options, here, constants, observe).planned(graph, context);
 }
 
@@ -399,14 +400,14 @@ Result<std::string> kernel_choices(const Graph& graph, const Options& options, s
   QC_TRY(check_bound(graph, options));
   QC_ASSIGN(const Target target, target_of(options));
   std::string out;
-  for (const Target& part : parts_of(target)) {
+  for (const Target& one : targets_of(target)) {
     PassContext context;
     PackedConstants constants;
     std::vector<KernelChoice> choices;
     QC_ASSIGN(auto copied, copy(graph));
-    QC_TRY(Lowerer(options, part, constants).lowered(*copied, context, &choices));
-    if (!target.parts.empty())
-      out += fmt::format("{}for {}:\n", out.empty() ? "" : "\n", part.name);
+    QC_TRY(Lowerer(options, one, constants).lowered(*copied, context, &choices));
+    if (!target.targets.empty())
+      out += fmt::format("{}for {}:\n", out.empty() ? "" : "\n", one.name);
     out += str(choices, width);
   }
   return out;
@@ -426,27 +427,28 @@ Result<Module> make_module(Graph& graph, const Options& options, PassContext& no
   QC_ASSIGN(const Target target, target_of(options));
   PackedConstants constants;
   Module module;
-  const std::vector<Target> parts = parts_of(target);
-  for (const Target& part : parts) {
+  const std::vector<Target> targets = targets_of(target);
+  for (const Target& one : targets) {
     // Passes are shown once, for the best part.
-    const Lowerer lowerer(options, part, constants,
-                          module.parts.empty() ? observe : PassObserver{});
+    const Lowerer lowerer(options, one, constants,
+                          module.programs.empty() ? observe : PassObserver{});
     PassContext context;
     // The last part takes the graph itself: a copy of a large one costs memory.
     std::unique_ptr<Graph> copied;
-    if (&part != &parts.back()) {
+    if (&one != &targets.back()) {
       QC_ASSIGN(copied, copy(graph));
     }
     QC_ASSIGN(Program program, lowerer.planned(copied ? *copied : graph, context));
-    module.parts.push_back({part, std::move(program)});
+    module.programs.push_back({one, std::move(program)});
     noted.buckets = context.buckets;
     add_new(context.remarks, noted.remarks);
     add_new(context.warnings, noted.warnings);
   }
   // A caller has one arena for all parts.
   int64_t arena = 0;
-  for (const Module::Part& part : module.parts) arena = std::max(arena, part.program.arena_bytes);
-  for (Module::Part& part : module.parts) part.program.arena_bytes = arena;
+  for (const Module::TargetProgram& one : module.programs)
+    arena = std::max(arena, one.program.arena_bytes);
+  for (Module::TargetProgram& one : module.programs) one.program.arena_bytes = arena;
   return module;
 }
 
@@ -454,9 +456,9 @@ Result<ProjectOptions> project_options(const Options& options, const std::string
   ProjectOptions out;
   out.name = options.name;
   if (out.name.empty()) out.name = project_name(std::filesystem::path(model_file).stem().string());
-  out.weights = options.weights == "incbin" ? WeightForm::incbin
-                : options.weights == "file" ? WeightForm::file
-                                            : WeightForm::literal;
+  out.weights = options.weights == "incbin" ? WeightStorage::incbin
+                : options.weights == "file" ? WeightStorage::file
+                                            : WeightStorage::literal;
   out.specialise = options.specialise == "size" ? Specialise::size : Specialise::speed;
   QC_ASSIGN(const Target target, target_of(options));
   out.machine = target.machine;
@@ -492,7 +494,7 @@ Result<CompileResult> compile_project(Graph& graph, const Options& options, cons
     QC_ASSIGN(const Bindings sizes, bindings_for(graph, *inputs));
     for (const FreeDim& d : module.program().dims) vectors.dims.push_back(sizes.at(d.name));
   }
-  const Backend& backend = backend_of(module.parts.front().target);
+  const Backend& backend = backend_of(module.programs.front().target);
   const std::string what = fmt::format("writing {}", backend.title());
   const Doing doing(what.c_str());
   QC_ASSIGN(FileSet files, FileSet::create(dir, options.force ? Overwrite::any : Overwrite::own));

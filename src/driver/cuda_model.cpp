@@ -25,25 +25,26 @@ struct Analysis {
 constexpr int kConservative = 1, kBadIndex = 8;
 
 /// What NAME_profile tells of a kernel.
-struct Told {
+struct KernelTime {
   std::string layer, symbol;
   double device_us;
 };
 using TellFunction = void (*)(void*, const char*, const char*, double);
 void tell(void* data, const char* layer, const char* kernel, double device_us) {
-  static_cast<std::vector<Told>*>(data)->push_back({layer, kernel, device_us});
+  static_cast<std::vector<KernelTime>*>(data)->push_back({layer, kernel, device_us});
 }
 
-/// The calls that were told of, in the program's order; fewer where it has not all of them.
-void match(const Steps& steps, const std::vector<Told>& told, std::vector<StepTime>& out) {
+/// The calls that the callback was given, in the program's order; fewer where it has not all of
+/// them.
+void match(const Steps& steps, const std::vector<KernelTime>& times, std::vector<StepTime>& out) {
   for (const Step& s : steps) {
     if (const BranchStep* branch = s.branch()) {
-      match(by_sizes(*branch).value() != 0 ? branch->body : branch->otherwise, told, out);
+      match(by_sizes(*branch).value() != 0 ? branch->body : branch->otherwise, times, out);
       continue;
     }
     const Call* c = s.call();
-    if (!c || !c->body || out.size() == told.size()) continue;
-    const Told& next = told[out.size()];
+    if (!c || !c->body || out.size() == times.size()) continue;
+    const KernelTime& next = times[out.size()];
     if (c->body->symbol == next.symbol && StepPrinter::layers(s) == next.layer)
       out.push_back(step_time(s, c->body, 1e-6 * next.device_us));
   }
@@ -105,10 +106,10 @@ Result<CudaModel> CudaModel::build(const Graph& graph, const Options& options, b
   QC_ASSIGN(Module made, make_module(*copied, options, context));
   auto module = std::make_shared<const Module>(std::move(made));
   QC_ASSIGN(ProjectOptions project, project_options(options, graph.file));
-  if (project.weights == WeightForm::file) project.weights = WeightForm::incbin;
+  if (project.weights == WeightStorage::file) project.weights = WeightStorage::incbin;
   QC_ASSIGN(const ScratchFolder folder, ScratchFolder::create());
   QC_ASSIGN(FileSet files, FileSet::create(folder.path()));
-  QC_TRY(backend_of(module->parts.front().target).write(*module, project, nullptr, files));
+  QC_TRY(backend_of(module->programs.front().target).write(*module, project, nullptr, files));
   QC_TRY(files.commit());
   const std::string library = "lib" + project.name + ".so";
   // HOST stands here in any case: some shells have a variable of that name.
@@ -177,13 +178,13 @@ Result<CudaFigures> CudaModel::figures(const std::vector<Tensor>& inputs) const 
 }
 
 Result<std::vector<StepTime>> CudaModel::layer_times(const std::vector<Tensor>& inputs) const {
-  std::vector<Told> told;
+  std::vector<KernelTime> times;
   QC_ASSIGN(const Bindings sizes, sizes_for(program(), inputs));
-  QC_TRY((handle_->call<TellFunction, void*>("_profile", dims_of(program(), sizes), tell, &told)));
-  for (const Module::Part& part : module_->parts) {
+  QC_TRY((handle_->call<TellFunction, void*>("_profile", dims_of(program(), sizes), tell, &times)));
+  for (const Module::TargetProgram& compiled : module_->programs) {
     std::vector<StepTime> found;
-    match(bound(part.program, sizes).steps, told, found);
-    if (found.size() == told.size()) return found;
+    match(bound(compiled.program, sizes).steps, times, found);
+    if (found.size() == times.size()) return found;
   }
   return error(Code::bug, "model '{}' ran kernels that its program does not have", handle_->name);
 }

@@ -58,12 +58,13 @@ bool is_f32_constant(const Value* v) { return v && v->is_constant() && v->dtype(
 /// None where the node has no constant weights of this kind.
 Result<std::optional<Weights>> weights_of(Graph& graph, Node& node) {
   const std::optional<Weights> none;
-  const auto* form = capability<Quantizable>(&node);
-  if (!form || form->weight_operand() < 0 || form->bias_operand() < 0) return none;
-  const Value* w = node.input(static_cast<size_t>(form->weight_operand()));
+  const auto* quantizable = capability<Quantizable>(&node);
+  if (!quantizable || quantizable->weight_operand() < 0 || quantizable->bias_operand() < 0)
+    return none;
+  const Value* w = node.input(static_cast<size_t>(quantizable->weight_operand()));
   auto* host = capability<AbsorbsScaleShift>(&node);
   if (!is_f32_constant(w) || !host) return none;
-  const auto b = static_cast<size_t>(form->bias_operand());
+  const auto b = static_cast<size_t>(quantizable->bias_operand());
   if (b < node.input_count() && node.input(b) && !is_f32_constant(node.input(b))) return none;
   const auto channels = [](const Value* v, int64_t axis) {
     return v->shape().at(static_cast<size_t>(axis));
@@ -74,8 +75,8 @@ Result<std::optional<Weights>> weights_of(Graph& graph, Node& node) {
   Weights out;
   out.node = &node;
   out.value = w;
-  out.out_axis = form->weight_channel_axis();
-  out.in_axis = form->weight_sum_axis();
+  out.out_axis = quantizable->weight_channel_axis();
+  out.in_axis = quantizable->weight_sum_axis();
   QC_ASSIGN(out.tensor, graph.pool().get(w->constant()));
   out.outputs = outputs.value();
   out.inputs = inputs.value();
@@ -160,8 +161,9 @@ Result<Changes> equalise(Graph& graph, const std::function<bool(Node&)>& changea
 std::set<ChannelAxis> weighted_inputs(const Graph& graph) {
   std::set<ChannelAxis> out;
   for (Node* n = graph.first(); n; n = n->next()) {
-    const auto* form = capability<Quantizable>(n);
-    if (!form || form->weight_operand() < 0 || form->bias_operand() < 0) continue;
+    const auto* quantizable = capability<Quantizable>(n);
+    if (!quantizable || quantizable->weight_operand() < 0 || quantizable->bias_operand() < 0)
+      continue;
     const int64_t axis = channel_axis(*n);
     if (axis >= 0 && n->input(0)->dtype() == DType::f32) out.insert({n->input(0), axis});
   }

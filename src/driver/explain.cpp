@@ -162,9 +162,9 @@ class Explainer {
       return fmt::format("{} gives another format than {} reads", producer(x), reader(y));
     }
     if (y->type().format) {
-      const auto apart = context_.kept_apart.find(y->number());
+      const auto apart = context_.not_fused.find(y->number());
       return fmt::format("{} is float, {} reads codes{}", producer(x), reader(y),
-                         apart == context_.kept_apart.end() ? "" : "; " + apart->second);
+                         apart == context_.not_fused.end() ? "" : "; " + apart->second);
     }
     return fmt::format("{} gives codes, {} is float", producer(x), reader(y));
   }

@@ -125,7 +125,7 @@ Result<Ok> apply_given(const Graph& model, const quantc::Options& options, Impor
   return Ok{};
 }
 
-std::string place_of(const Graph& graph, const std::string& symbol) {
+std::string location_of(const Graph& graph, const std::string& symbol) {
   std::string out;
   for (const Value* v : graph.inputs()) {
     for (size_t i = 0; i < v->shape().size() && out.empty(); ++i) {

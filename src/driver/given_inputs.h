@@ -15,6 +15,6 @@ namespace qc {
 Result<Ok> apply_given(const Graph& model, const quantc::Options& options, ImportOptions& import);
 
 /// Where a symbol of the inputs stands, and how large it was: "axis 0 of 'x', such as 3".
-std::string place_of(const Graph& graph, const std::string& symbol);
+std::string location_of(const Graph& graph, const std::string& symbol);
 
 }  // namespace qc

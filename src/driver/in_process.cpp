@@ -16,7 +16,7 @@ struct InProcess::State {
   SizedProgram programs;
   std::unique_ptr<Threads> threads;
   std::mutex making;
-  LruCache<std::string, std::shared_ptr<const Sized>> kept{16};
+  LruCache<std::string, std::shared_ptr<const Sized>> cache{16};
 };
 
 Result<InProcess> InProcess::create(const Graph& graph, Options options, int threads) {
@@ -32,11 +32,11 @@ Result<std::shared_ptr<const InProcess::Sized>> InProcess::sized(
   QC_ASSIGN(const Bindings sizes, bindings_for(*state_->graph, inputs));
   const std::string key = str(sizes);
   const std::lock_guard lock(state_->making);
-  if (auto known = state_->kept.get(key)) return *known;
+  if (auto known = state_->cache.get(key)) return *known;
   auto made = std::make_shared<Sized>();
   QC_ASSIGN(made->program, state_->programs.at(sizes));
   QC_ASSIGN(made->runner, ProgramRunner::create(made->program, true));
-  state_->kept.put(key, made);
+  state_->cache.put(key, made);
   return std::shared_ptr<const Sized>(std::move(made));
 }
 

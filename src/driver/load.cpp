@@ -141,8 +141,8 @@ Result<std::shared_ptr<const MappedFile>> open_model(const std::string& path) {
 
 Result<std::unique_ptr<Graph>> load_model(const std::string& path, const ImportOptions& options) {
   register_all_ops();
-  const Loc place{path, {}, {}};
-  const Doing doing("reading the model", &place);
+  const Loc where{path, {}, {}};
+  const Doing doing("reading the model", &where);
   QC_ASSIGN(auto file, open_model(path));
   return load(file, path, options);
 }
@@ -150,8 +150,8 @@ Result<std::unique_ptr<Graph>> load_model(const std::string& path, const ImportO
 Result<std::unique_ptr<Graph>> load_model(const std::string& path, const quantc::Options& options,
                                           std::vector<std::string>* remarks) {
   register_all_ops();
-  const Loc place{path, {}, {}};
-  const Doing doing("reading the model", &place);
+  const Loc where{path, {}, {}};
+  const Doing doing("reading the model", &where);
   QC_ASSIGN(auto file, open_model(path));
   return load(file, path, options, remarks);
 }
@@ -160,8 +160,8 @@ Result<std::unique_ptr<Graph>> load_model(std::span<const std::byte> bytes, cons
                                           const quantc::Options& options,
                                           std::vector<std::string>* remarks) {
   register_all_ops();
-  const Loc place{name, {}, {}};
-  const Doing doing("reading the model", &place);
+  const Loc where{name, {}, {}};
+  const Doing doing("reading the model", &where);
   QC_ASSIGN(auto file, MappedFile::of_bytes(bytes, name));
   return load(file, "", options, remarks);
 }

@@ -72,14 +72,14 @@ double read_gbytes() {
   constexpr size_t kWords = size_t{8} << 20;
   const std::vector<uint64_t> words(kWords, 1);
   double best = 1e9;
-  volatile uint64_t kept = 0;
+  volatile uint64_t sink = 0;
   for (int i = 0; i < 3; ++i) {
     const auto from = Clock::now();
     uint64_t sums[8] = {};
     for (size_t k = 0; k < kWords; k += 8) {
       for (size_t j = 0; j < 8; ++j) sums[j] += words[k + j];
     }
-    for (const uint64_t sum : sums) kept = kept + sum;
+    for (const uint64_t sum : sums) sink = sink + sum;
     best = std::min(best, std::chrono::duration<double>(Clock::now() - from).count());
   }
   return 8.0 * static_cast<double>(kWords) / best * 1e-9;

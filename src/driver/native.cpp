@@ -13,7 +13,7 @@ Result<NativeModel> NativeModel::build(const Graph& graph, Options options,
   QC_ASSIGN(Module module, make_module(*copied, options, context));
   QC_ASSIGN(ProjectOptions backend, project_options(options, graph.file));
   if (backend.check_indices) backend.index_checks = index_checks(graph);
-  const Target& target = module.parts.front().target;
+  const Target& target = module.programs.front().target;
   if (target.language != Language::c)
     return error(Code::bug, "code for target {} is no C", target.name);
   backend.project = false;
@@ -21,7 +21,7 @@ Result<NativeModel> NativeModel::build(const Graph& graph, Options options,
   QC_ASSIGN(FileSet files, FileSet::create(folder.path()));
   QC_TRY(write_c(module, backend, nullptr, files));
   QC_TRY(files.commit());
-  const bool incbin = backend.weights == WeightForm::incbin;
+  const bool incbin = backend.weights == WeightStorage::incbin;
   BuildOptions flags = build;
   if (flags.flags.empty()) {
     flags.flags = {"-O2"};

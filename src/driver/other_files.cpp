@@ -16,8 +16,8 @@ constexpr const char* kExport =
 /// Bytes that stand at a place of every file of a kind, or how its name ends.
 struct OtherKind {
   size_t at;
-  std::string_view magic;   // empty: any
-  std::string_view ending;  // empty: any
+  std::string_view magic;      // empty: any
+  std::string_view extension;  // empty: any
   std::string_view what, todo;
 };
 constexpr OtherKind kKinds[] = {
@@ -71,13 +71,14 @@ std::string archive_kind(const std::string& path, std::span<const std::byte> byt
 std::string other_kind(const std::string& path, std::span<const std::byte> bytes) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   if (text.starts_with("PK")) return archive_kind(path, bytes);
-  const std::string ending = std::filesystem::path(path).extension().string();
+  const std::string extension = std::filesystem::path(path).extension().string();
   for (const OtherKind& kind : kKinds) {
-    if (!kind.ending.empty() && kind.ending != ending) continue;
+    if (!kind.extension.empty() && kind.extension != extension) continue;
     if (text.size() < kind.at || !text.substr(kind.at).starts_with(kind.magic)) continue;
     return "this is " + std::string(kind.what) + "; " + std::string(kind.todo);
   }
-  if (text.starts_with("\x80") && (ending == ".pt" || ending == ".pth" || ending == ".pkl"))
+  if (text.starts_with("\x80") &&
+      (extension == ".pt" || extension == ".pth" || extension == ".pkl"))
     return std::string("this is a pickle of torch.save, which has weights but no graph; ") +
            kExport;
   return {};

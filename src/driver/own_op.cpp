@@ -169,12 +169,12 @@ class KernelWriter {
                     ", int64_t unit");
     std::string passed;
     for (const Pointer& x : pointers()) passed += ", " + x.name;
-    return out +
-           function("QK_INLINE void", "qk_" + s.name, s,
-                    fmt::format("  const int64_t units = (int64_t)(\n{}{});\n{}"
-                                "  for (int64_t unit = 0; unit < units; ++unit)\n"
-                                "    qk_{}_unit(p, unit{});\n",
-                                line("units", lines), text_.units, ending(lines), s.name, passed));
+    return out + function("QK_INLINE void", "qk_" + s.name, s,
+                          fmt::format("  const int64_t units = (int64_t)(\n{}{});\n{}"
+                                      "  for (int64_t unit = 0; unit < units; ++unit)\n"
+                                      "    qk_{}_unit(p, unit{});\n",
+                                      line("units", lines), text_.units, epilogue(lines), s.name,
+                                      passed));
   }
   /// The text of the kernel for CUDA, whose operands are bytes.
   std::string cuda_text(const Signature& s, bool lines) const {
@@ -183,7 +183,7 @@ class KernelWriter {
            fmt::format(
                "QK_UNIT int64_t qk_{}_cuda_units(const {} *p) {{\n  (void)p;\n"
                "  return (int64_t)(\n{}{});\n{}}}\n",
-               s.name, s.params, line("units", lines), text_.units, ending(lines)) +
+               s.name, s.params, line("units", lines), text_.units, epilogue(lines)) +
            function("QK_UNIT void", "qk_" + s.name + "_cuda", s,
                     own ? body("CUDA text", text_.cuda, lines) : body("C text", text_.c, lines),
                     ", int64_t unit", true);
@@ -305,7 +305,7 @@ class KernelWriter {
     out += "  (void)p;\n";
     if (!text_.units.empty()) out += "  (void)unit;\n";
     for (const Pointer& x : pointers()) out += fmt::format("  (void){};\n", x.name);
-    return out + line(part, lines) + text + ending(lines);
+    return out + line(part, lines) + text + epilogue(lines);
   }
   /// The struct and the helpers, once for both kernels.
   std::string common(const Signature& s, bool lines) const {
@@ -318,7 +318,7 @@ class KernelWriter {
                              f.name, f.array ? fmt::format("[{}]", f.count) : "");
     }
     std::string helpers = text_.helpers;
-    if (!helpers.empty()) helpers = line("helpers", lines) + helpers + ending(lines);
+    if (!helpers.empty()) helpers = line("helpers", lines) + helpers + epilogue(lines);
     return fmt::format(
         "/* The op {0}, written by its user. */\n"
         "#include <math.h>\n#include <stddef.h>\n#include <stdint.h>\n#include <string.h>\n"
@@ -331,7 +331,7 @@ class KernelWriter {
   std::string line(std::string_view part, bool lines) const {
     return lines ? fmt::format("#line 1 \"{} {}\"\n", shown_, part) : "";
   }
-  static std::string ending(bool lines) { return lines ? "\n#line 1 \"quantc\"\n" : "\n"; }
+  static std::string epilogue(bool lines) { return lines ? "\n#line 1 \"quantc\"\n" : "\n"; }
 
   OwnOp& op_;
   const OwnText& text_;

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "driver/node_views.h"
-#include "passes/quantized_forms.h"
+#include "passes/quantized_ops.h"
 #include "quant/quantizable.h"
 #include "quant/rule_index.h"
 #include "quant/rules.h"
@@ -36,12 +36,14 @@ bool is_product(Node& n) { return n.macs() > 0 && capability<Quantizable>(&n); }
 
 std::vector<size_t> activations(Node& n) {
   std::vector<size_t> out;
-  const auto* form = capability<Quantizable>(&n);
+  const auto* quantizable = capability<Quantizable>(&n);
   for (size_t i = 0; i < n.input_count(); ++i) {
     const Value* v = n.input(i);
     if (!v || v->dtype() != DType::f32) continue;
-    if (form && (form->is_float_operand(i) || (form->is_weight(i) && v->is_constant()))) continue;
-    if (!form && v->is_constant() && !runs_on_codes(n)) continue;
+    if (quantizable &&
+        (quantizable->is_float_operand(i) || (quantizable->is_weight(i) && v->is_constant())))
+      continue;
+    if (!quantizable && v->is_constant() && !runs_on_codes(n)) continue;
     out.push_back(i);
   }
   return out;
@@ -123,13 +125,13 @@ Result<Ok> RuleTargets::find_said(Graph& graph) {
 
 bool RuleTargets::is_meant(Node& n) const {
   const auto& ops = options_->ops;
-  if (options_->form == ResultForm::floats && !is_product(n)) return false;
+  if (options_->result_types == ResultTypes::floats && !is_product(n)) return false;
   return ops.empty() || std::find(ops.begin(), ops.end(), n.op()) != ops.end();
 }
 
 bool RuleTargets::has_rule(Node& n) const {
   return gives_f32(n) && is_meant(n) && !name_of(n).empty() && !activations(n).empty() &&
-         has_quantized_form(n);
+         has_quantized_op(n);
 }
 
 bool RuleTargets::is_changeable(Node& n) const {

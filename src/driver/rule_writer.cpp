@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "passes/quantized_forms.h"
+#include "passes/quantized_ops.h"
 #include "quant/constants.h"
 #include "quant/quantizable.h"
 #include "quant/rule_file.h"
@@ -83,10 +83,10 @@ const char* type_name(DType dtype) {
 
 }  // namespace
 
-std::optional<ResultForm> parse_result_form(std::string_view name) {
+std::optional<ResultTypes> parse_result_types(std::string_view name) {
   constexpr std::string_view kNames[] = {"auto", "narrow", "sums", "wide", "float32"};
   for (size_t i = 0; i < std::size(kNames); ++i) {
-    if (name == kNames[i]) return static_cast<ResultForm>(i);
+    if (name == kNames[i]) return static_cast<ResultTypes>(i);
   }
   return std::nullopt;
 }
@@ -162,7 +162,7 @@ void RuleWriter::pass_over(Graph& body) {
   for_each_graph(body, [&](Graph& graph) {
     for (Node* n = graph.first(); n; n = n->next()) {
       if (!gives_f32(*n)) continue;
-      if (runs_on_codes(*n) || activations(*n).empty() || !has_quantized_form(*n)) continue;
+      if (runs_on_codes(*n) || activations(*n).empty() || !has_quantized_op(*n)) continue;
       passed_over_.push_back(name_of(*n));
       entries_.push_back({name_of(*n), std::string(n->op()), std::nullopt,
                           "values in the body of a branch or loop are not watched"});
@@ -222,9 +222,9 @@ DType RuleWriter::result_type(Node& n) const {
 
 /// Whether the node's own result has 16 bits among narrow ones.
 bool RuleWriter::needs_width(Node& n) const {
-  const bool sums = options_.form == ResultForm::sums;
+  const bool sums = options_.result_types == ResultTypes::sums;
   if (sums && (is_residual(n) || is_shortcut(*n.output()))) return true;
-  return (sums || options_.form == ResultForm::fitting) && watched_.uneven(n.output());
+  return (sums || options_.result_types == ResultTypes::fitting) && watched_.uneven(n.output());
 }
 
 /// Whether the value is, or is part of, a sum that a norm reads, and no product reads it. Such sums
@@ -240,7 +240,7 @@ bool RuleWriter::is_shortcut(const Value& value) const {
 }
 
 DType RuleWriter::own_result_type(Node& n) const {
-  if (options_.form == ResultForm::wide || needs_width(n)) return DType::i16;
+  if (options_.result_types == ResultTypes::wide || needs_width(n)) return DType::i16;
   const std::vector<Node*> users = n.output()->users();
   const bool summed = !users.empty() && n.output()->pinned() == 0 &&
                       std::all_of(users.begin(), users.end(), [&](Node* user) {
@@ -251,13 +251,15 @@ DType RuleWriter::own_result_type(Node& n) const {
 
 /// One type for all operands: what products read is narrow, all others take what is given.
 DType RuleWriter::operand_type(Node& n, const std::vector<size_t>& operands) const {
-  const bool narrow = options_.form == ResultForm::narrow || options_.form == ResultForm::floats;
+  const bool narrow =
+      options_.result_types == ResultTypes::narrow || options_.result_types == ResultTypes::floats;
   if (narrow || is_product(n)) return narrow_;
-  if (options_.form == ResultForm::wide || (is_residual(n) && needs_width(n))) return DType::i16;
+  if (options_.result_types == ResultTypes::wide || (is_residual(n) && needs_width(n)))
+    return DType::i16;
   for (size_t i : operands) {
     const auto it = formats_.find(n.input(i));
     if (it != formats_.end() && it->second.dtype == DType::i16) return DType::i16;
-    if (options_.form == ResultForm::sums && is_shortcut(*n.input(i))) return DType::i16;
+    if (options_.result_types == ResultTypes::sums && is_shortcut(*n.input(i))) return DType::i16;
   }
   return narrow_;
 }
@@ -348,7 +350,7 @@ Result<Ok> RuleWriter::visit(Node& n) {
   }
   const bool floats = said && !said->output_dtype.empty() ? true
                       : said && !said->dtype.empty()      ? false
-                                                          : options_.form == ResultForm::floats;
+                                                     : options_.result_types == ResultTypes::floats;
   const ValueFormat result = result_format(n);
   for (size_t i = 0; i < n.output_count() && !floats; ++i) formats_[n.output(i)] = result;
   if (!first) return Ok{};

@@ -84,9 +84,9 @@ Samples Samples::of(std::vector<Tensor> inputs) {
   return out;
 }
 
-Result<Ok> Samples::check(const Source& source, const Tensor& piece) {
-  const float* x = piece.data<float>();
-  for (int64_t i = 0; i < piece.size(); ++i) {
+Result<Ok> Samples::check(const Source& source, const Tensor& sample) {
+  const float* x = sample.data<float>();
+  for (int64_t i = 0; i < sample.size(); ++i) {
     if (std::isfinite(x[i])) continue;
     if (std::isnan(x[i])) {
       return error(Code::input, Loc{file_, {source.all.name()}, "input"},
@@ -110,8 +110,8 @@ Result<std::vector<Tensor>> Samples::read() {
   }
   std::vector<Tensor> out;
   for (Source& s : sources_[set_]) {
-    QC_ASSIGN(const Tensor piece, s.all.next(s.shape));
-    out.push_back(adapted(piece, s.dtype));
+    QC_ASSIGN(const Tensor sample, s.all.next(s.shape));
+    out.push_back(adapted(sample, s.dtype));
     if (refuse_nan_ && s.dtype == DType::f32) QC_TRY(check(s, out.back()));
   }
   ++read_;

@@ -58,7 +58,7 @@ class Samples {
   };
   Result<Ok> add(const Graph& graph, ArraySet arrays, const Bindings& sizes);
   Result<std::vector<Tensor>> read();
-  Result<Ok> check(const Source& source, const Tensor& piece);
+  Result<Ok> check(const Source& source, const Tensor& sample);
 
   std::vector<std::vector<Source>> sources_;  // of each set
   std::vector<Set> sets_;

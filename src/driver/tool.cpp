@@ -152,11 +152,11 @@ void read_all(int fd, Running& running, Tail& out) {
 
 /// Waits for the end of the program, which is ended with all it started when its time is over.
 void wait_for(Running& running) {
-  for (int turns = 0; true; ++turns) {
+  for (int polls = 0; true; ++polls) {
     if (running.is_over()) ::kill(-running.child, SIGKILL);
     const pid_t ended = ::wait4(running.child, &running.status, WNOHANG, &running.used);
     if (ended == running.child || (ended < 0 && errno != EINTR)) return;
-    ::usleep(turns < 10 ? 500 : 10'000);  // most end as soon as they have closed their output
+    ::usleep(polls < 10 ? 500 : 10'000);  // most end as soon as they have closed their output
   }
 }
 

@@ -14,7 +14,7 @@
 #include "driver/in_process.h"
 #include "interp/interpreter.h"
 #include "ir/capability.h"
-#include "passes/quantized_forms.h"
+#include "passes/quantized_ops.h"
 #include "quant/normalised.h"
 #include "quant/scores.h"
 #include "support/budget.h"
@@ -343,7 +343,7 @@ Result<Ok> Watched::run_compiled(const Graph& graph, const Options& options, Sam
   std::vector<int64_t> expected(kParts);  // the run whose statistics a part takes next
   std::iota(expected.begin(), expected.end(), 0);
   std::mutex mutex;
-  std::condition_variable turn;
+  std::condition_variable changed;
   Result<Ok> outcome = Ok{};
   std::exception_ptr thrown;  // by a thread, for the caller
   const auto ended = [&] { return thrown || !outcome.ok(); };
@@ -361,7 +361,7 @@ Result<Ok> Watched::run_compiled(const Graph& graph, const Options& options, Sam
       Result<ProgramResult> result = model.run_with_states(*inputs, run);
       lock.lock();
       const size_t part = static_cast<size_t>(i % kParts);
-      turn.wait(lock, [&] { return expected[part] == i || ended(); });
+      changed.wait(lock, [&] { return expected[part] == i || ended(); });
       if (!result.ok()) outcome = result.diag();
       if (ended()) break;
       lock.unlock();
@@ -372,10 +372,10 @@ Result<Ok> Watched::run_compiled(const Graph& graph, const Options& options, Sam
       if (!run.states.empty()) run.states = std::move(result->states);
       lock.lock();
       expected[part] = i + kParts;
-      turn.notify_all();
+      changed.notify_all();
       if (calibration.progress) calibration.progress(++done, samples.count());
     }
-    turn.notify_all();
+    changed.notify_all();
   };
   // The parts are for all threads there are; a system that gives none has this one.
   Budget* budget = Budget::current();
@@ -388,7 +388,7 @@ Result<Ok> Watched::run_compiled(const Graph& graph, const Options& options, Sam
       const std::lock_guard lock(mutex);
       if (!thrown) thrown = std::current_exception();
     }
-    turn.notify_all();
+    changed.notify_all();
   };
   std::vector<std::thread> threads;
   const unsigned cores =

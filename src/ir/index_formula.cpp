@@ -22,9 +22,9 @@ Bounds range_of(DType dtype) {
 }
 
 /// Indices of a tensor, from element to element.
-class Places {
+class Positions {
  public:
-  explicit Places(const Ints& shape) : shape_(shape), at_(shape.size()) {}
+  explicit Positions(const Ints& shape) : shape_(shape), at_(shape.size()) {}
   const Ints& at() const { return at_; }
   void next() {
     for (size_t a = at_.size(); a-- > 0 && ++at_[a] == shape_[a];) at_[a] = 0;
@@ -43,11 +43,11 @@ int64_t value_at(const Affine& term, const Ints& at) {
 
 /// Whether the formula gives every element of the tensor.
 bool describes(const IndexFormula& formula, const Tensor& t) {
-  Places place(t.shape());
-  for (int64_t i = 0; i < t.size(); ++i, place.next()) {
+  Positions position(t.shape());
+  for (int64_t i = 0; i < t.size(); ++i, position.next()) {
     int64_t value = formula.is_truth ? 1 : 0;
     for (const Affine& term : formula.terms) {
-      const int64_t v = value_at(term, place.at());
+      const int64_t v = value_at(term, position.at());
       value = formula.is_truth ? value & int64_t{v >= 0} : v;
     }
     if (value != t.as_int(i)) return false;
@@ -241,7 +241,7 @@ std::optional<IndexFormula> IndexFormulas::checked(IndexFormula formula, const T
   for (const Dim& d : type.shape) {
     if (d.bounds(symbols_).max > kLargestStep) return std::nullopt;
   }
-  std::vector<Affine> kept;
+  std::vector<Affine> retained;
   const Bounds range = formula.is_truth ? Bounds{-kLargest, kLargest} : range_of(type.dtype);
   for (Affine& term : formula.terms) {
     for (size_t a = 0; a < term.step.size(); ++a) {
@@ -252,9 +252,9 @@ std::optional<IndexFormula> IndexFormulas::checked(IndexFormula formula, const T
     if (b.min < range.min || b.max > range.max) return std::nullopt;
     if (formula.is_truth && b.min >= 0) continue;
     if (formula.is_truth && b.max < 0) return IndexFormula::truth(false, type.shape.size());
-    kept.push_back(std::move(term));
+    retained.push_back(std::move(term));
   }
-  formula.terms = std::move(kept);
+  formula.terms = std::move(retained);
   return formula;
 }
 

@@ -76,7 +76,7 @@ bool holds_smaller(const Dim& size, const BucketedDim& dim, const SymbolBounds& 
 
 bool has_padding(const Padding& padding) {
   return std::any_of(padding.begin(), padding.end(),
-                     [](const AxisParts& parts) { return !parts.empty(); });
+                     [](const AxisSegments& parts) { return !parts.empty(); });
 }
 
 }  // namespace
@@ -157,7 +157,7 @@ Result<Ok> PaddedNode::fill(size_t operand, int64_t axis, Fill with) {
 }
 
 Result<Ok> PaddedNode::repeat_edges() {
-  const auto repeated = [&](Value* x, int64_t axis, const AxisPart& part) -> Result<Value*> {
+  const auto repeated = [&](Value* x, int64_t axis, const AxisSegment& part) -> Result<Value*> {
     if (part.size.bounds(to_.symbol_bounds()).min < 1)
       return refuse("there may be no element whose range is that of the tensor");
     return fitted(to_, x, axis, x->shape()[static_cast<size_t>(axis)], part.size, {nullptr, true},
@@ -166,12 +166,12 @@ Result<Ok> PaddedNode::repeat_edges() {
   for (size_t i = 0; i < operands_.size(); ++i) {
     if (!is_padded(i)) continue;
     QC_ASSIGN(operands_[i],
-              fit_factors(to_, operands_[i], paddings_[i], dim_, false, repeated, node_.loc()));
+              pad_factors(to_, operands_[i], paddings_[i], dim_, false, repeated, node_.loc()));
   }
   return Ok{};
 }
 
-Result<Value*> PaddedNode::meant(const AxisParts& axis) {
+Result<Value*> PaddedNode::meant(const AxisSegments& axis) {
   if (axis.size() != 1) return refuse("padding lies between elements that are meant");
   const Dim size = dim_.resized(axis[0].size);
   if (!size.is_static()) return refuse("the padded axis has another free dimension");
@@ -191,7 +191,7 @@ Result<Ok> PaddedNode::broadcast() {
     const Padding& own = paddings_[i];
     if (own.size() > result.size()) return refuse("its operands do not broadcast to the result");
     for (size_t axis = 0; axis < own.size(); ++axis) {
-      AxisParts& to = result[result.size() - own.size() + axis];
+      AxisSegments& to = result[result.size() - own.size() + axis];
       if (own[axis].empty()) continue;
       if (!to.empty() && to != own[axis]) return refuse("its operands are padded differently");
       to = own[axis];
@@ -272,26 +272,26 @@ namespace {
 
 /// Gives axes the factors that they are made of, in order; a number that is not padded may be
 /// divided among neighbours. False where a padded factor would be.
-bool share_out(AxisParts factors, const std::vector<size_t>& axes, const Dims& sizes,
+bool share_out(AxisSegments factors, const std::vector<size_t>& axes, const Dims& sizes,
                Padding& out) {
   size_t at = 0;
   for (size_t axis : axes) {
-    AxisParts own;
+    AxisSegments own;
     Dim reached(1);
     while (!(reached == sizes[axis])) {
       if (at == factors.size()) return false;
-      AxisPart& next = factors[at];
+      AxisSegment& next = factors[at];
       int64_t divided = 0;
       for (int64_t d = 2; !next.padded && next.size.is_static() && d * 2 <= next.size.value();
            ++d) {
         if (next.size.value() % d == 0 && reached * Dim(d) == sizes[axis]) divided = d;
       }
-      own.push_back(divided ? AxisPart{Dim(divided), false} : next);
+      own.push_back(divided ? AxisSegment{Dim(divided), false} : next);
       reached = reached * own.back().size;
       if (divided) next.size = Dim(next.size.value() / divided);
       if (!divided) ++at;
     }
-    if (std::any_of(own.begin(), own.end(), [](const AxisPart& p) { return p.padded; }))
+    if (std::any_of(own.begin(), own.end(), [](const AxisSegment& p) { return p.padded; }))
       out[axis] = own;
   }
   return at == factors.size();
@@ -302,7 +302,7 @@ bool share_out(AxisParts factors, const std::vector<size_t>& axes, const Dims& s
 Result<Padding> reshaped_padding(const Padding& padding, const Dims& from, const Dims& to,
                                  const PaddedNode& c) {
   Padding out(to.size());
-  AxisParts factors;
+  AxisSegments factors;
   for (size_t i = 0; i < from.size(); ++i) {
     if (!padding[i].empty())
       factors.insert(factors.end(), padding[i].begin(), padding[i].end());
@@ -322,8 +322,8 @@ Result<Padding> reshaped_padding(const Padding& padding, const Dims& from, const
     while (end < factors.size() && !(end > first && reached == elements))
       reached = reached * factors[end++].size;
     if (!(reached == elements)) continue;
-    const AxisParts group(factors.begin() + static_cast<std::ptrdiff_t>(first),
-                          factors.begin() + static_cast<std::ptrdiff_t>(end));
+    const AxisSegments group(factors.begin() + static_cast<std::ptrdiff_t>(first),
+                             factors.begin() + static_cast<std::ptrdiff_t>(end));
     const bool padded = std::any_of(group.begin(), group.end(), [](auto& p) { return p.padded; });
     const std::vector<size_t> together(axes.begin() + static_cast<std::ptrdiff_t>(first_axis),
                                        axes.end());
@@ -335,7 +335,7 @@ Result<Padding> reshaped_padding(const Padding& padding, const Dims& from, const
   return out;
 }
 
-std::optional<Dim> elements_before(const AxisParts& axis) {
+std::optional<Dim> elements_before(const AxisSegments& axis) {
   Dim elements(1);
   for (size_t i = 0; i < axis.size(); ++i) {
     if (axis[i].padded != (i == 0)) return std::nullopt;
@@ -355,11 +355,11 @@ Result<Value*> as_codes(Graph& graph, Value* x, const QType& codes, const Loc& l
 
 }  // namespace
 
-Result<Value*> fit_factors(
+Result<Value*> pad_factors(
     Graph& graph, Value* x, const Padding& padding, const BucketedDim& dim, bool own,
-    const std::function<Result<Value*>(Value*, int64_t, const AxisPart&)>& fit, const Loc& loc) {
+    const std::function<Result<Value*>(Value*, int64_t, const AxisSegment&)>& pad, const Loc& loc) {
   const QType codes = x->type().quant();
-  AxisParts all;
+  AxisSegments all;
   bool joined = false;
   for (size_t axis = 0; axis < padding.size(); ++axis) {
     joined = joined || padding[axis].size() > 1;
@@ -367,18 +367,18 @@ Result<Value*> fit_factors(
     all.insert(all.end(), padding[axis].begin(), padding[axis].end());
   }
   Dims apart, together;
-  for (const AxisPart& p : all) apart.push_back(own ? p.size : dim.resized(p.size));
+  for (const AxisSegment& p : all) apart.push_back(own ? p.size : dim.resized(p.size));
   if (joined) {
     QC_ASSIGN(x, reshaped(graph, x, apart, loc));
   }
   for (size_t i = 0; i < all.size(); ++i) {
     if (!all[i].padded) continue;
-    QC_ASSIGN(x, fit(x, static_cast<int64_t>(i), all[i]));
+    QC_ASSIGN(x, pad(x, static_cast<int64_t>(i), all[i]));
   }
   if (!joined) return x;
   const Dims shape = x->shape();
   size_t at = 0;
-  for (const AxisParts& parts : padding) {
+  for (const AxisSegments& parts : padding) {
     Dim elements = shape[at++];
     for (size_t i = 1; i < parts.size(); ++i) elements = elements * shape[at++];
     together.push_back(elements);
@@ -391,10 +391,10 @@ Result<Value*> fitted(Graph& graph, Value* x, int64_t axis, const Dim& size, con
                       const Filler& with, const Loc& loc) {
   AttrMap attrs{{"axis", axis}, {"size", size}, {"valid", valid}};
   if (with.repeat) attrs.insert({"repeat", true});
-  QC_ASSIGN(
-      Value * y,
-      graph.emit("fit", with.value ? std::vector<Value*>{x, with.value} : std::vector<Value*>{x},
-                 attrs, loc));
+  QC_ASSIGN(Value * y,
+            graph.emit("pad_or_trim",
+                       with.value ? std::vector<Value*>{x, with.value} : std::vector<Value*>{x},
+                       attrs, loc));
   return as_codes(graph, y, x->type().quant(), loc);
 }
 

@@ -15,16 +15,16 @@ namespace qc {
 
 /// A factor of an axis, with its size in the graph whose dimension is free. Of a padded one the
 /// first `size` elements at the run's size are meant, out of `size` at the bucket's.
-struct AxisPart {
+struct AxisSegment {
   Dim size;
   bool padded = false;
-  bool operator==(const AxisPart&) const = default;
+  bool operator==(const AxisSegment&) const = default;
 };
 
 /// The factors of an axis, outermost first; none where nothing of it is padding.
-using AxisParts = std::vector<AxisPart>;
+using AxisSegments = std::vector<AxisSegment>;
 /// Of every axis of a value.
-using Padding = std::vector<AxisParts>;
+using Padding = std::vector<AxisSegments>;
 
 /// What padding is overwritten with before elements along an axis meet.
 enum class Fill : uint8_t {
@@ -59,7 +59,7 @@ class PaddedNode {
   /// Result 0 there.
   const Dims& result_shape() const { return node_.output()->shape(); }
   const Padding& padding(size_t operand) const { return paddings_[operand]; }
-  const AxisParts& parts(size_t operand, int64_t axis) const {
+  const AxisSegments& parts(size_t operand, int64_t axis) const {
     return paddings_[operand][static_cast<size_t>(axis)];
   }
   bool is_padded(size_t operand, int64_t axis) const { return !parts(operand, axis).empty(); }
@@ -73,7 +73,7 @@ class PaddedNode {
   /// range of its results is the same; an error where there may be no element.
   Result<Ok> repeat_edges();
   /// A bool for each element of a padded axis: whether it is meant.
-  Result<Value*> meant(const AxisParts& axis);
+  Result<Value*> meant(const AxisSegments& axis);
   void set_operand(size_t i, Value* value);
 
   /// Every result is padded so; one of other rank than the first must be set by itself.
@@ -135,12 +135,12 @@ bool depends_on_sizes(const Node& node);
 void resize_attributes(Node& node, const BucketedDim& dim);
 
 /// The number of elements before the padding of an axis; none where it is not all at the end.
-std::optional<Dim> elements_before(const AxisParts& axis);
-/// `x` with each padded factor of its axes fitted by `fit(x, axis, factor)`, factors standing as
+std::optional<Dim> elements_before(const AxisSegments& axis);
+/// `x` with each padded factor of its axes padded by `pad(x, axis, factor)`, factors standing as
 /// axes of their own; they have the bucket's sizes, or the run's where `own` says so.
-Result<Value*> fit_factors(
+Result<Value*> pad_factors(
     Graph& graph, Value* x, const Padding& padding, const BucketedDim& dim, bool own,
-    const std::function<Result<Value*>(Value*, int64_t, const AxisPart&)>& fit, const Loc& loc);
+    const std::function<Result<Value*>(Value*, int64_t, const AxisSegment&)>& pad, const Loc& loc);
 
 /// What comes after the elements that `fitted` takes over.
 struct Filler {

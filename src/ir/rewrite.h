@@ -1,4 +1,4 @@
-// Patterns and rewrites as values. A pattern describes a small tree of nodes ending in one root; a
+// Patterns and rewrites as values. A pattern describes a small tree of nodes with one root; a
 // rewrite replaces the root's value. Op folders register the rewrites that bring decomposed
 // spellings of their op back to it; passes apply them without knowing any op.
 #pragma once

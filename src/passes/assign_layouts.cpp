@@ -89,7 +89,7 @@ class Layouts {
       }
       const bool wants = n->info().has(kWantsChannelsLast) && n->output_count() == 1 &&
                          has_channels(n->output()) && follows(n, 0);
-      bool in_form = wants;
+      bool is_nhwc = wants;
       if (wants) {
         macs_ = saturating_add(macs_, n->macs());
       } else if (can_follow(n)) {
@@ -102,16 +102,16 @@ class Layouts {
         bool any = false;
         for (size_t i = 0; i < n->input_count(); ++i)
           any = any || (follows(n, i) && is_last(n->input(i)));
-        in_form = any && with >= against;
+        is_nhwc = any && with >= against;
       }
-      if (in_form) {
-        forms_.insert(n);
+      if (is_nhwc) {
+        nhwc_nodes_.insert(n);
         if (has_channels(n->output())) last_.insert(n->output());
       }
       for (size_t i = 0; i < n->input_count() && !is_free(n); ++i) {
         const Value* v = n->input(i);
         if (!v) continue;
-        if (in_form && follows(n, i)) {
+        if (is_nhwc && follows(n, i)) {
           if (!is_last(v)) to_last_.insert(v);
         } else if (is_last(v)) {
           to_rows_.insert(v);
@@ -130,7 +130,7 @@ class Layouts {
       if (!v->def() || !is_free(v->def()) || v->pinned() > 0) continue;
       bool all = true;
       for (const Use* u = v->first_use(); u && all; u = u->next) {
-        all = is_free(u->user) || (forms_.contains(u->user) && follows(u->user, u->index));
+        all = is_free(u->user) || (nhwc_nodes_.contains(u->user) && follows(u->user, u->index));
       }
       if (!all) continue;
       to_last_.erase(v);
@@ -152,21 +152,21 @@ class Layouts {
 
   Result<Ok> apply() {
     std::unordered_map<const Value*, Value*> as_last, as_rows;
-    auto turn_input = [&](Value* v) -> Result<Ok> {  // graph inputs and states
+    auto relayout_input = [&](Value* v) -> Result<Ok> {  // graph inputs and states
       if (!to_last_.contains(v)) return Ok{};
       QC_ASSIGN(as_last[v], relayout(v, "nhwc", graph_.first()));
       return Ok{};
     };
     const std::vector<Node*> nodes = graph_.nodes();
-    for (Value* v : graph_.inputs()) QC_TRY(turn_input(v));
-    for (const State& s : graph_.states()) QC_TRY(turn_input(s.in));
+    for (Value* v : graph_.inputs()) QC_TRY(relayout_input(v));
+    for (const State& s : graph_.states()) QC_TRY(relayout_input(s.in));
     for (Node* n : nodes) {
-      const bool in_form = forms_.contains(n);
+      const bool is_nhwc = nhwc_nodes_.contains(n);
       for (size_t i = 0; i < n->input_count(); ++i) {
         Value* v = n->input(i);
         if (!v) continue;
-        auto& turned = in_form && follows(n, i) ? as_last : as_rows;
-        if (auto it = turned.find(v); it != turned.end() && !is_free(n))
+        auto& relayouts = is_nhwc && follows(n, i) ? as_last : as_rows;
+        if (auto it = relayouts.find(v); it != relayouts.end() && !is_free(n))
           graph_.set_input(n, i, it->second);
       }
       for (size_t i = 0; i < n->output_count(); ++i) {
@@ -198,7 +198,7 @@ class Layouts {
   Graph& graph_;
   const OpEntry* relayout_;
   int64_t macs_ = 0;
-  std::unordered_set<const Node*> forms_;
+  std::unordered_set<const Node*> nhwc_nodes_;
   std::unordered_set<const Value*> last_;     // stored channels-last
   std::unordered_set<const Value*> to_last_;  // row-major values needed channels-last
   std::unordered_set<const Value*> to_rows_;  // channels-last values needed row-major

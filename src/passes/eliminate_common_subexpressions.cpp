@@ -47,8 +47,8 @@ bool same(const Node& a, const Node& b) {
 
 Result<bool> eliminate_common_subexpressions(Graph& graph, PassContext&) {
   bool changed = false;
-  std::vector<Node*> kept;
-  kept.reserve(graph.node_count());
+  std::vector<Node*> retained;
+  retained.reserve(graph.node_count());
   IndexTable seen;
   seen.reserve(graph.node_count());
   for (Node* n = graph.first(); n; n = n->next()) {
@@ -59,14 +59,14 @@ Result<bool> eliminate_common_subexpressions(Graph& graph, PassContext&) {
       changed = true;
     }
     if (n->info().has(kRandom) || n->info().has(kHasRegions) || n->output_count() == 0) continue;
-    const auto fresh = static_cast<uint32_t>(kept.size());
+    const auto fresh = static_cast<uint32_t>(retained.size());
     const uint32_t found =
-        seen.find_or_add(hash_of(*n), fresh, [&](uint32_t i) { return same(*kept[i], *n); });
+        seen.find_or_add(hash_of(*n), fresh, [&](uint32_t i) { return same(*retained[i], *n); });
     if (found == fresh) {
-      kept.push_back(n);
+      retained.push_back(n);
       continue;
     }
-    Node* first = kept[found];
+    Node* first = retained[found];
     graph.set_loc(first, join(first->loc(), n->loc()));
     for (size_t i = 0; i < n->output_count(); ++i)
       graph.replace_uses(n->output(i), first->output(i));

@@ -1,21 +1,22 @@
 #include "passes/fold_pads.h"
 
+#include "ir/border.h"
 #include "ir/capability.h"
-#include "ir/frame.h"
 #include "passes/remark.h"
 
 namespace qc {
 namespace {
 
-/// The readers of one framed value, made anew for the value without its frame.
+/// The readers of one bordered value, made anew for the value without its border.
 class Unframed {
  public:
   Unframed(Graph& graph, const PassContext& context, bool codes)
       : graph_(graph), context_(context), codes_(codes) {}
 
-  /// Whether all readers of `framed` could be made anew of `plain`; if not, the graph is as before.
-  bool build(const Frame& frame, Value* framed, Value* plain) {
-    const bool done = readers(frame, framed, plain);
+  /// Whether all readers of `bordered` could be made anew of `plain`; if not, the graph is as
+  /// before.
+  bool build(const Border& border, Value* bordered, Value* plain) {
+    const bool done = readers(border, bordered, plain);
     while (!done && !added_.empty()) {
       graph_.erase(added_.back());
       added_.pop_back();
@@ -28,30 +29,30 @@ class Unframed {
   }
 
  private:
-  bool readers(const Frame& frame, Value* framed, Value* plain) {
-    if (framed->pinned() > 0 || !framed->has_uses()) return false;
-    if (!codes_ && note_of(context_.notes, framed)) return false;
-    for (Node* user : framed->users()) {
-      if (!reader(frame, user, framed, plain)) return false;
+  bool readers(const Border& border, Value* bordered, Value* plain) {
+    if (bordered->pinned() > 0 || !bordered->has_uses()) return false;
+    if (!codes_ && note_of(context_.notes, bordered)) return false;
+    for (Node* user : bordered->users()) {
+      if (!reader(border, user, bordered, plain)) return false;
     }
     return true;
   }
 
-  bool reader(const Frame& frame, Node* user, Value* framed, Value* plain) {
+  bool reader(const Border& border, Node* user, Value* bordered, Value* plain) {
     std::vector<Value*> inputs = user->inputs();
     for (size_t i = 1; i < inputs.size(); ++i) {
-      if (inputs[i] == framed) return false;
+      if (inputs[i] == bordered) return false;
     }
     inputs[0] = plain;
-    if (const auto* converts = codes_ ? capability<KeepsZero>(user) : nullptr) {
-      if (!frame.zero || !converts->keeps_zero()) return false;
-      const Frame converted{frame.before, frame.after, true, false};
+    if (const auto* converts = codes_ ? capability<PreservesZero>(user) : nullptr) {
+      if (!border.zero || !converts->preserves_zero()) return false;
+      const Border converted{border.before, border.after, true, false};
       const Node* made = add(user->clone(), std::move(inputs), user);
       return made && readers(converted, user->output(), made->output());
     }
-    const auto* takes = capability<TakesFrame>(user);
-    if (!takes || (framed->type().format != nullptr) != codes_) return false;
-    std::unique_ptr<Node> node = takes->with_frame(frame);
+    const auto* takes = capability<TakesBorder>(user);
+    if (!takes || (bordered->type().format != nullptr) != codes_) return false;
+    std::unique_ptr<Node> node = takes->with_border(border);
     if (!node) return false;
     const Node* made = add(std::move(node), std::move(inputs), user);
     // Sizes with symbols may be equal without being provably so.
@@ -80,11 +81,11 @@ class Unframed {
 bool fold(Graph& graph, PassContext& context, bool codes) {
   size_t count = 0;
   for (Node* node : graph.nodes()) {
-    const auto* is_frame = capability<IsFrame>(node);
-    const auto frame = is_frame ? is_frame->frame(graph.pool()) : std::nullopt;
-    if (!frame || (!frame->zero && !frame->lowest)) continue;
+    const auto* adds_border = capability<AddsBorder>(node);
+    const auto border = adds_border ? adds_border->border(graph.pool()) : std::nullopt;
+    if (!border || (!border->zero && !border->lowest)) continue;
     Unframed readers(graph, context, codes);
-    if (!readers.build(*frame, node->output(), node->input(0))) continue;
+    if (!readers.build(*border, node->output(), node->input(0))) continue;
     readers.commit();
     ++count;
   }

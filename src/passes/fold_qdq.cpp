@@ -9,12 +9,12 @@
 #include "interp/eval.h"
 #include "kernels/numerics/quant.h"
 #include "passes/fold_constants.h"
-#include "passes/quantized_forms.h"
+#include "passes/quantized_ops.h"
 #include "passes/remark.h"
 #include "quant/constants.h"
 #include "quant/emit.h"
-#include "quant/ending.h"
 #include "quant/quantizable.h"
+#include "quant/quantize_epilogue.h"
 #include "quant/remarks.h"
 
 namespace qc {
@@ -33,7 +33,7 @@ class Former {
       if (capability<IsQuantize>(node)) {
         QC_TRY(merge(node));
       } else if (!capability<IsDequantize>(node)) {
-        QC_TRY(form(node));
+        QC_TRY(quantize_node(node));
       }
     }
     drop_codes_of_floats();
@@ -101,22 +101,22 @@ class Former {
   }
 
   /// The same codes in another format; of a constant at once.
-  Result<Value*> requantized(const InsertPoint& place, Value* codes, const QType& to,
+  Result<Value*> requantized(const InsertPoint& point, Value* codes, const QType& to,
                              const Arithmetic& arithmetic) {
-    QC_ASSIGN(Value * y, emit_requantize(place, codes, to, arithmetic));
+    QC_ASSIGN(Value * y, emit_requantize(point, codes, to, arithmetic));
     if (!codes->is_constant()) return y;
     QC_ASSIGN(const auto known, record(graph_, *y->def(), y->def()->inputs()));
     graph_.erase(y->def());
     return known[0];
   }
 
-  Result<Ok> form(Node* node) {
+  Result<Ok> quantize_node(Node* node) {
     bool decoded = false;
     for (Value* v : node->inputs()) decoded = decoded || decoder(v);
     if (!decoded) return Ok{};
     std::string refusal;
     if (auto* own = capability<Quantizable>(node)) {
-      QC_ASSIGN(const bool done, form_own(node, *own, refusal));
+      QC_ASSIGN(const bool done, quantize_itself(node, *own, refusal));
       if (done) return Ok{};
     }
     if (runs_on_codes(*node)) {
@@ -128,7 +128,7 @@ class Former {
       if (done) return Ok{};
     }
     if (function_operand(*node)) {
-      QC_ASSIGN(const bool done, form_table(node));
+      QC_ASSIGN(const bool done, quantize_as_table(node));
       if (done) return Ok{};
     }
     return stay_float(*node, refusal);
@@ -139,7 +139,7 @@ class Former {
   /// floats, too, and writes codes.
   Result<Ok> stay_float(Node& node, const std::string& refusal) {
     const QNote* note = note_of(context_.notes, node.output());
-    if (!note || !note->placed) return Ok{};
+    if (!note || !note->inserted) return Ok{};
     const bool writes_codes = node.info().has(kQuantizedInFloat) || function_operand(node);
     if (!writes_codes) {
       const std::string reason =
@@ -173,17 +173,17 @@ class Former {
     if (!d) return nullptr;
     Value* codes = d->input(0);
     if (codes->is_constant()) {
-      const auto it = context_.placed.constants.find(codes->constant());
-      return it == context_.placed.constants.end() ? nullptr : graph_.constant(it->second);
+      const auto it = context_.inserted.constants.find(codes->constant());
+      return it == context_.inserted.constants.end() ? nullptr : graph_.constant(it->second);
     }
-    if (!context_.placed.has(codes) || !codes->def()) return nullptr;
+    if (!context_.inserted.has(codes) || !codes->def()) return nullptr;
     Value* x = codes->def()->input(0);
     return writes_own_codes(x->def()) ? nullptr : x;
   }
 
   /// Whether a quantize of its result becomes part of the node, whose readers then read codes.
   static bool writes_own_codes(Node* node) {
-    if (!node || !node->info().has(kQuantizedInFloat) || !capability<TakesEnding>(node))
+    if (!node || !node->info().has(kQuantizedInFloat) || !capability<TakesQuantizeEpilogue>(node))
       return false;
     return !node->info().has(kElementwise) || function_operand(*node);  // not of two values
   }
@@ -193,7 +193,7 @@ class Former {
   void drop_codes_of_floats() {
     for (const auto& [y, writes_codes] : unquantized_) {
       for (Node* q : y->users()) {
-        if (q->output_count() == 0 || !context_.placed.has(q->output())) continue;
+        if (q->output_count() == 0 || !context_.inserted.has(q->output())) continue;
         const std::vector<Node*> readers = q->output()->users();
         const auto is_float = [keep = writes_codes](Node* reader) {
           return capability<IsDequantize>(reader) && !(keep && reader->output()->pinned() > 0);
@@ -233,7 +233,7 @@ class Former {
     changed_ = true;
   }
 
-  Result<bool> form_own(Node* node, Quantizable& own, std::string& refusal) {
+  Result<bool> quantize_itself(Node* node, Quantizable& own, std::string& refusal) {
     Readers wanted = readers(node->output());
     Quantizer q(graph_, *node, wanted.format, wanted.arithmetic);
     changed_ = own.prepare(q) || changed_;
@@ -318,13 +318,13 @@ class Former {
   }
 
   /// A function of one value of 8 bits: all its values are computed now.
-  Result<bool> form_table(Node* node) {
+  Result<bool> quantize_as_table(Node* node) {
     const size_t operand = *function_operand(*node);
     Node* d = decoder(node->input(operand));
     const Readers wanted = readers(node->output());
     if (!d || !wanted.format) return false;
     Value* x = d->input(0);
-    if (!fits_table(x->type().quant(), *wanted.format)) return false;
+    if (!can_tabulate(x->type().quant(), *wanted.format)) return false;
     QC_ASSIGN(Tensor table, table_of(*node, operand, x->type(), *wanted.format, wanted.arithmetic));
     QC_ASSIGN(Value * y,
               emit_lookup({graph_, node->loc(), node}, x, std::move(table), *wanted.format));

@@ -80,15 +80,15 @@ Result<bool> fold_into(Graph& graph, Node* product, PassContext& context) {
   Value* x = found->relayout->input(0);
   const auto* relayout = capability<IsRelayout>(found->relayout);
   QC_ASSIGN(std::unique_ptr<Node> node, relayout->with_channels_at_the_end());
-  QC_ASSIGN(Node * turned,
+  QC_ASSIGN(Node * relaid,
             graph.add(std::move(node), {x}, found->relayout->loc(), found->relayout));
   const Type type = found->view->output()->type();
-  graph.set_input(found->view, 0, turned->output());
+  graph.set_input(found->view, 0, relaid->output());
   // A view that describes its result relative to its operand cannot take another one.
   const Result<std::vector<Type>> inferred = found->view->infer();
   if (!inferred.ok() || !((*inferred)[0] == type)) {
     graph.set_input(found->view, 0, found->relayout->output());
-    graph.erase(turned);
+    graph.erase(relaid);
     return false;
   }
   graph.set_input(product, static_cast<size_t>(operand),

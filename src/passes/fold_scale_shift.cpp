@@ -31,7 +31,7 @@ Result<bool> fold_into_producer(Graph& graph, PassContext& context, Node* node,
       if (!absorbed) reason = "its weights cannot take the factors";
     }
     if (reason) {
-      remark_kept(context, "fold_scale_shift", *node, *x->def(), reason);
+      remark_not_fused(context, "fold_scale_shift", *node, *x->def(), reason);
       continue;
     }
     graph.set_loc(x->def(), join(x->def()->loc(), node->loc()));

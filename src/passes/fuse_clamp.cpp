@@ -19,7 +19,7 @@ Result<bool> fuse_clamp(Graph& graph, PassContext& context) {
                          : !host->absorb_clamp(clamp->limits()) ? "it cannot take these limits"
                                                                 : nullptr;
     if (reason) {
-      remark_kept(context, "fuse_clamp", *node, *x->def(), reason);
+      remark_not_fused(context, "fuse_clamp", *node, *x->def(), reason);
       continue;
     }
     graph.set_loc(x->def(), join(x->def()->loc(), node->loc()));

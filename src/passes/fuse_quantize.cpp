@@ -4,7 +4,7 @@
 
 #include "ir/capability.h"
 #include "passes/remark.h"
-#include "quant/ending.h"
+#include "quant/quantize_epilogue.h"
 
 namespace qc {
 namespace {
@@ -15,7 +15,8 @@ using Names = std::unordered_set<std::string>;
 Names names_of_others(const Graph& graph) {
   Names out;
   for (Node* n = graph.first(); n; n = n->next()) {
-    if (!capability<IsEnding>(n)) out.insert(n->loc().names.begin(), n->loc().names.end());
+    if (!capability<IsQuantizeEpilogue>(n))
+      out.insert(n->loc().names.begin(), n->loc().names.end());
   }
   return out;
 }
@@ -28,19 +29,19 @@ Loc fused_loc(const Node& producer, const Node& quantize, const Names& others) {
 }
 
 /// Whether the quantize became part of what computes its operand.
-Result<bool> fuse(Graph& graph, Node* node, Ending ending, const Names& others,
+Result<bool> fuse(Graph& graph, Node* node, QuantizeEpilogue epilogue, const Names& others,
                   PassContext& context) {
   Value* x = node->input(0);
   Node* producer = x->def();
-  auto* host = x->index() == 0 ? capability<TakesEnding>(producer) : nullptr;
+  auto* host = x->index() == 0 ? capability<TakesQuantizeEpilogue>(producer) : nullptr;
   if (!host) return false;
-  ending.floats = !x->has_one_use();
+  epilogue.floats = !x->has_one_use();
   std::string reason;
-  const InsertPoint place{graph, fused_loc(*producer, *node, others), producer};
-  QC_ASSIGN(Node * made, host->with_ending(ending, place, reason));
+  const InsertPoint point{graph, fused_loc(*producer, *node, others), producer};
+  QC_ASSIGN(Node * made, host->with_epilogue(epilogue, point, reason));
   if (!made) {
-    remark_kept(context, "fuse_quantize", *node, *producer, reason.c_str());
-    context.kept_apart[node->output()->number()] =
+    remark_not_fused(context, "fuse_quantize", *node, *producer, reason.c_str());
+    context.not_fused[node->output()->number()] =
         fmt::format("stays beside {}: {}", label(*producer), reason);
     return false;
   }
@@ -48,7 +49,7 @@ Result<bool> fuse(Graph& graph, Node* node, Ending ending, const Names& others,
     graph.replace_uses(node->output(i), made->output(i));
   }
   graph.erase(node);
-  if (ending.floats) graph.replace_uses(x, made->output(ending.floats_at()));
+  if (epilogue.floats) graph.replace_uses(x, made->output(epilogue.floats_at()));
   graph.erase(producer);
   return true;
 }
@@ -59,10 +60,11 @@ Result<bool> fuse_quantize(Graph& graph, PassContext& context) {
   size_t count = 0;
   const Names others = names_of_others(graph);
   for (Node* node : graph.nodes()) {
-    const auto* is_ending = capability<IsEnding>(node);
-    const std::optional<Ending> ending = is_ending ? is_ending->ending() : std::nullopt;
-    if (!ending) continue;
-    QC_ASSIGN(const bool fused, fuse(graph, node, *ending, others, context));
+    const auto* is_epilogue = capability<IsQuantizeEpilogue>(node);
+    const std::optional<QuantizeEpilogue> epilogue =
+        is_epilogue ? is_epilogue->epilogue() : std::nullopt;
+    if (!epilogue) continue;
+    QC_ASSIGN(const bool fused, fuse(graph, node, *epilogue, others, context));
     if (fused) ++count;
   }
   if (count > 0) graph.sweep();

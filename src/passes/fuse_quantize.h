@@ -4,8 +4,8 @@
 
 namespace qc {
 
-/// A quantize of a float result becomes the ending of the node that
-/// computes it, which then writes codes itself (src/quant/ending.h):
+/// A quantize of a float result becomes the epilogue of the node that
+/// computes it, which then writes codes itself (src/quant/quantize_epilogue.h):
 ///   %2 = rms_norm(%0, %1)
 ///   %3, %4, %5 = quantize_dynamic(%2) {to = i8, symmetric = true, per_token = true}    becomes
 ///   %3, %4, %5 = rms_norm_quantize_dynamic(%0, %1) {to = i8, symmetric = true, per_token = true}

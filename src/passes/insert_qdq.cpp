@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "passes/quantized_forms.h"
+#include "passes/quantized_ops.h"
 #include "passes/remark.h"
 #include "quant/constants.h"
 #include "quant/emit.h"
@@ -30,8 +30,8 @@ class Placer {
     for (Node* node : nodes) {
       if (node->output_count() == 0) continue;
       try_on_codes(*node);
-      QC_ASSIGN(const bool placed, place(*node));
-      changed = changed || placed;
+      QC_ASSIGN(const bool inserted, insert(*node));
+      changed = changed || inserted;
     }
     warn();
     graph_.sweep();
@@ -85,19 +85,20 @@ class Placer {
   }
 
   /// Does what is noted for a node; whether anything was.
-  Result<bool> place(Node& node) {
+  Result<bool> insert(Node& node) {
     if (node.output()->note() < 0) return false;
     QNote* note = &context_.notes[static_cast<size_t>(node.output()->note())];
     if (note->scheme.kind == QScheme::Kind::keep) return false;
     if (!is_float_op(node)) return refuse_float(node, note->scheme);
     const QScheme& scheme = note->scheme;
-    auto* form = capability<Quantizable>(&node);
-    const bool fits =
-        form ? form->take(scheme) : scheme.kind == QScheme::Kind::fixed && has_quantized_form(node);
+    auto* quantizable = capability<Quantizable>(&node);
+    const bool fits = quantizable ? quantizable->take(scheme)
+                                  : scheme.kind == QScheme::Kind::fixed && has_quantized_op(node);
     if (!fits) {
       if (scheme.skip_unsupported) return false;
       // Rules for weights speak of the nodes that have some.
-      const bool weights = (form && form->weight_operand() >= 0) || weight_matrices(node);
+      const bool weights =
+          (quantizable && quantizable->weight_operand() >= 0) || weight_matrices(node);
       if (scheme.kind != QScheme::Kind::fixed && !weights) {
         ++context_.rule_uses[note->rule].weightless;
         return false;
@@ -107,22 +108,23 @@ class Placer {
                    "skip_unsupported",
                    scheme.origin, node.op());
     }
-    if (Result<Ok> placed = place(node, form, scheme); !placed.ok()) {
-      placed.diag().notes.push_back("by the rule " + scheme.origin);
-      return std::move(placed).diag();
+    if (Result<Ok> inserted = insert(node, quantizable, scheme); !inserted.ok()) {
+      inserted.diag().notes.push_back("by the rule " + scheme.origin);
+      return std::move(inserted).diag();
     }
-    ++context_.rule_uses[note->rule].placed;
-    note->placed = true;
+    ++context_.rule_uses[note->rule].inserted;
+    note->inserted = true;
     return true;
   }
 
   /// Rules speak of f32: one for another float is no rule for nothing.
   Result<bool> refuse_float(Node& node, const QScheme& scheme) const {
     const DType dtype = node.output()->dtype();
-    auto* form = capability<Quantizable>(&node);
-    const bool meant = scheme.kind == QScheme::Kind::fixed
-                           ? has_quantized_form(node)
-                           : (form && form->weight_operand() >= 0) || weight_matrices(node);
+    auto* quantizable = capability<Quantizable>(&node);
+    const bool meant =
+        scheme.kind == QScheme::Kind::fixed
+            ? has_quantized_op(node)
+            : (quantizable && quantizable->weight_operand() >= 0) || weight_matrices(node);
     if (!is_float(dtype) || dtype == DType::f32 || !meant || scheme.skip_unsupported) return false;
     return error(
         Code::rule, node.loc(),
@@ -159,26 +161,27 @@ class Placer {
     }
   }
 
-  Result<Ok> place(Node& node, const Quantizable* form, const QScheme& scheme) {
+  Result<Ok> insert(Node& node, const Quantizable* quantizable, const QScheme& scheme) {
     if (scheme.change.any()) QC_TRY(change_weights(graph_, node, scheme.change));
     for (size_t i = 0; i < node.input_count(); ++i) {
       Value* x = node.input(i);
       if (!x || x->dtype() != DType::f32) continue;
-      if (form && form->is_float_operand(i)) continue;
-      if (form && form->is_weight(i) && x->is_constant()) {
-        QC_TRY(place_weight(node, i, *form, scheme));
+      if (quantizable && quantizable->is_float_operand(i)) continue;
+      if (quantizable && quantizable->is_weight(i) && x->is_constant()) {
+        QC_TRY(insert_weight(node, i, *quantizable, scheme));
       } else if (scheme.kind == QScheme::Kind::fixed) {
-        QC_TRY(place_input(node, i, scheme));
+        QC_TRY(insert_input(node, i, scheme));
       } else if (x == weight_matrices(node)) {
         QC_TRY(place_matrices(node, i, scheme));
       } else if (scheme.kind == QScheme::Kind::dynamic) {
-        QC_TRY(place_dynamic(node, i, form, scheme));
+        QC_TRY(insert_dynamic(node, i, quantizable, scheme));
       }
     }
     if (scheme.kind != QScheme::Kind::fixed || !scheme.output.format) return Ok{};
     for (size_t o = 0; o < node.output_count(); ++o) {
       Value* y = node.output(o);
-      if (y->dtype() != DType::f32 || !y->has_uses() || (form && form->is_float_result(o)))
+      if (y->dtype() != DType::f32 || !y->has_uses() ||
+          (quantizable && quantizable->is_float_result(o)))
         continue;
       QC_ASSIGN(Value * decoded, through_codes(y, scheme.output, scheme, node.next()));
       Node* quantize = decoded->def()->input(0)->def();
@@ -200,17 +203,18 @@ class Placer {
     }
   }
 
-  Result<Ok> place_weight(Node& node, size_t i, const Quantizable& form, const QScheme& scheme) {
+  Result<Ok> insert_weight(Node& node, size_t i, const Quantizable& quantizable,
+                           const QScheme& scheme) {
     QC_ASSIGN(const QType type,
-              weight_format(graph_, node.input(i), scheme.weight, form.weight_channel_axis(),
-                            form.weight_sum_axis(), node.loc()));
+              weight_format(graph_, node.input(i), scheme.weight, quantizable.weight_channel_axis(),
+                            quantizable.weight_sum_axis(), node.loc()));
     Value* codes = quantized_constant(graph_, node.input(i), type);
     const bool groups = scheme.weight.granularity == Granularity::group;
     if (groups && scheme.kind != QScheme::Kind::weight_only) {
-      QC_ASSIGN(codes, without_groups(node, codes, form, scheme));
+      QC_ASSIGN(codes, without_groups(node, codes, quantizable, scheme));
     }
     context_.weight_sources[codes->constant()] = node.input(i)->constant();
-    context_.placed.constants[codes->constant()] = node.input(i)->constant();
+    context_.inserted.constants[codes->constant()] = node.input(i)->constant();
     QC_ASSIGN(Value * decoded, emit_dequantize({graph_, node.loc(), &node}, codes));
     graph_.set_input(&node, i, decoded);
     return Ok{};
@@ -226,7 +230,7 @@ class Placer {
     }
     QC_ASSIGN(const QType type, weight_format(graph_, node.input(i), whole, 0, 0, node.loc()));
     Value* codes = quantized_constant(graph_, node.input(i), type);
-    context_.placed.constants[codes->constant()] = node.input(i)->constant();
+    context_.inserted.constants[codes->constant()] = node.input(i)->constant();
     QC_ASSIGN(Value * decoded, emit_dequantize({graph_, node.loc(), &node}, codes));
     graph_.set_input(&node, i, decoded);
     return Ok{};
@@ -234,13 +238,14 @@ class Placer {
 
   /// Integer sums have one scale for each result, so groups beside codes of activations are decoded
   /// now and become codes of 8 bits with a scale for each channel.
-  Result<Value*> without_groups(Node& node, Value* grouped, const Quantizable& form,
+  Result<Value*> without_groups(Node& node, Value* grouped, const Quantizable& quantizable,
                                 const QScheme& scheme) {
     WeightScheme whole;
     whole.granularity = Granularity::axis;
     Value* decoded = decoded_constant(graph_, grouped);
-    QC_ASSIGN(const QType type, weight_format(graph_, decoded, whole, form.weight_channel_axis(),
-                                              form.weight_sum_axis(), node.loc()));
+    QC_ASSIGN(const QType type,
+              weight_format(graph_, decoded, whole, quantizable.weight_channel_axis(),
+                            quantizable.weight_sum_axis(), node.loc()));
     Regrouped& weights = regrouped_[scheme.origin];
     if (weights.count++ == 0) weights.node = label(node);
     const int64_t elements = graph_.pool().element_count(grouped->constant());
@@ -250,7 +255,7 @@ class Placer {
     return quantized_constant(graph_, decoded, type);
   }
 
-  Result<Ok> place_input(Node& node, size_t i, const QScheme& scheme) {
+  Result<Ok> insert_input(Node& node, size_t i, const QScheme& scheme) {
     Value* x = node.input(i);
     const bool stated = i < scheme.inputs.size() && scheme.inputs[i].has_value();
     if (!stated && codes_of(x)) return Ok{};
@@ -270,7 +275,7 @@ class Placer {
       }
       QC_TRY(check_no_nan(x, node.loc()));
       Value* codes = quantized_constant(graph_, x, type);
-      context_.placed.constants[codes->constant()] = x->constant();
+      context_.inserted.constants[codes->constant()] = x->constant();
       QC_ASSIGN(Value * decoded, emit_dequantize({graph_, node.loc(), &node}, codes));
       graph_.set_input(&node, i, decoded);
       return Ok{};
@@ -306,10 +311,10 @@ class Placer {
     if (!i) return false;
     const bool stated = *i < scheme.inputs.size() && scheme.inputs[*i].has_value();
     const Value* codes = codes_of(node.input(*i));
-    return fits_table(stated  ? *scheme.inputs[*i]
-                      : codes ? codes->type().quant()
-                              : scheme.output,
-                      scheme.output);
+    return can_tabulate(stated  ? *scheme.inputs[*i]
+                        : codes ? codes->type().quant()
+                                : scheme.output,
+                        scheme.output);
   }
 
   /// Infinities saturate, as in masks; NaN has no code.
@@ -345,14 +350,15 @@ class Placer {
     operands.node = node.loc().names.empty() ? std::string(node.op()) : node.loc().names[0];
   }
 
-  Result<Ok> place_dynamic(Node& node, size_t i, const Quantizable* form, const QScheme& scheme) {
+  Result<Ok> insert_dynamic(Node& node, size_t i, const Quantizable* quantizable,
+                            const QScheme& scheme) {
     DynamicScheme found = scheme.dynamic;
-    if (found.per_token && form && !form->takes_row_scales()) {
+    if (found.per_token && quantizable && !quantizable->takes_row_scales()) {
       found.per_token = false;
       note_operand(one_scale_, node, i, scheme);
     }
     QC_ASSIGN(Value * decoded, emit_dynamic({graph_, node.loc(), &node}, node.input(i), found));
-    context_.placed.add(decoded->def()->input(0));
+    context_.inserted.add(decoded->def()->input(0));
     graph_.set_input(&node, i, decoded);
     return Ok{};
   }
@@ -360,7 +366,7 @@ class Placer {
   Result<Value*> through_codes(Value* x, const QType& type, const QScheme& scheme, Node* before) {
     const Loc loc = x->def() ? x->def()->loc() : Loc{graph_.file, {x->name()}, {}};
     QC_ASSIGN(Value * codes, emit_quantize({graph_, loc, before}, x, type, scheme.arithmetic));
-    context_.placed.add(codes);
+    context_.inserted.add(codes);
     return emit_dequantize({graph_, loc, before}, codes);
   }
 

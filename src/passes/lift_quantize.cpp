@@ -123,13 +123,13 @@ class Lifter {
 
   /// Equal quantize nodes of one value become the first of them.
   Result<Ok> join_equal() {
-    std::vector<Node*> kept;
+    std::vector<Node*> retained;
     for (Node* node : quantizes_) {
       Source& s = sources_[key_of(*node, node->inputs())];
       if (!s.node) {
         s.node = node;
         s.order = order_[node];
-        kept.push_back(node);
+        retained.push_back(node);
         continue;
       }
       QC_ASSIGN(Value * codes, emit_with_format({graph_, node->loc(), node}, s.node->output(),
@@ -142,7 +142,7 @@ class Lifter {
       graph_.erase(node);
       changed_ = true;
     }
-    quantizes_ = std::move(kept);
+    quantizes_ = std::move(retained);
     return Ok{};
   }
 
@@ -247,10 +247,10 @@ class Lifter {
 
   /// Lets the mover work on codes in place of floats; readers are told when all moves are done.
   Result<Ok> lift(const Move& m) {
-    const InsertPoint place{graph_, m.mover->loc(), m.quantize};
+    const InsertPoint point{graph_, m.mover->loc(), m.quantize};
     const Type& type = m.quantize->output()->type();
-    QC_ASSIGN(Value * codes, moved(place, m.mover->clone(), m, 0));
-    QC_ASSIGN(codes, emit_with_format(place, codes, type.quant()));
+    QC_ASSIGN(Value * codes, moved(point, m.mover->clone(), m, 0));
+    QC_ASSIGN(codes, emit_with_format(point, codes, type.quant()));
     replace(m.quantize->output(), codes);
     for (size_t o = 1; o < m.quantize->output_count(); ++o) {
       Value* scales = m.quantize->output(o);
@@ -258,7 +258,7 @@ class Lifter {
       auto mover = capability<MovesScales>(m.mover)->scale_mover(*type.format);
       Value* found = m.sources[0]->node->output(o);
       if (mover) {
-        QC_ASSIGN(found, moved(place, std::move(mover), m, o));
+        QC_ASSIGN(found, moved(point, std::move(mover), m, o));
       }
       QC_CHECK(found->type() == scales->type(), "scales were moved to another shape");
       replace(scales, found);
@@ -270,13 +270,13 @@ class Lifter {
   }
 
   /// `mover` in place of that of the move, of results `output` of the sources.
-  Result<Value*> moved(const InsertPoint& place, std::unique_ptr<Node> mover, const Move& m,
+  Result<Value*> moved(const InsertPoint& point, std::unique_ptr<Node> mover, const Move& m,
                        size_t output) {
     std::vector<Value*> inputs = m.mover->inputs();
     for (size_t i = 0; i < m.sources.size(); ++i) {
       inputs[i] = m.sources[i]->node->output(output);
     }
-    QC_ASSIGN(Node * node, graph_.add(std::move(mover), inputs, place.loc, place.before));
+    QC_ASSIGN(Node * node, graph_.add(std::move(mover), inputs, point.loc, point.before));
     return node->output();
   }
 

@@ -24,7 +24,7 @@ class Merger {
     for (Node* n = graph_.first(); n; n = n->next()) {
       const auto* product = capability<JoinsProducts>(n);
       if (!product || !n->output()->has_uses()) continue;
-      const bool alone = !product->alone_because().empty();
+      const bool alone = !product->unmerged_because().empty();
       const auto [it, fresh] = group_of.try_emplace(
           alone ? fmt::format("alone {}", groups.size()) : key(*n, *product), groups.size());
       if (fresh) groups.emplace_back();
@@ -57,9 +57,9 @@ class Merger {
     int64_t at = 0;
     for (Node* n : products) {
       const int64_t size = n->output()->shape().back().value();
-      const InsertPoint place{graph_, n->loc(), n};
-      QC_ASSIGN(Value * part, emit_part(place, whole->output(), axis, at, size));
-      QC_ASSIGN(part, emit_with_format(place, part, n->output()->type().quant()));
+      const InsertPoint point{graph_, n->loc(), n};
+      QC_ASSIGN(Value * part, emit_slice(point, whole->output(), axis, at, size));
+      QC_ASSIGN(part, emit_with_format(point, part, n->output()->type().quant()));
       graph_.replace_uses(n->output(), part);
       at += size;
     }
@@ -107,8 +107,8 @@ class Merger {
     const auto *left = capability<JoinsProducts>(&a), *right = capability<JoinsProducts>(&b);
     for (const auto& [node, product] : {std::pair{&a, left}, std::pair{&b, right}}) {
       if (!product) return fmt::format("{} is a product of floats", label(*node));
-      if (!product->alone_because().empty()) {
-        return fmt::format("of {}, {}", label(*node), product->alone_because());
+      if (!product->unmerged_because().empty()) {
+        return fmt::format("of {}, {}", label(*node), product->unmerged_because());
       }
     }
     if (a.op() != b.op()) return "their ops differ";

@@ -4,8 +4,8 @@
 //   %k = qlinear(%x, @wk)    ->      %q = slice(%1), %k = slice(%1)
 //
 // Weights are joined when they are written; scales are kept per channel. Every result keeps its
-// bits. What products must have in common, their op says (JoinsProducts). The pass merge_parts then
-// deals with the parts.
+// bits. What products must have in common, their op says (JoinsProducts). The pass merge_slices
+// then deals with the parts.
 #pragma once
 
 #include "passes/pipeline.h"

@@ -16,9 +16,9 @@ namespace {
 
 /// Elements of the constant weights of a product; 0 for other nodes.
 int64_t weight_elements(Node& node) {
-  const auto* form = capability<Quantizable>(&node);
-  const Value* w = form && form->weight_operand() >= 0
-                       ? node.input(static_cast<size_t>(form->weight_operand()))
+  const auto* quantizable = capability<Quantizable>(&node);
+  const Value* w = quantizable && quantizable->weight_operand() >= 0
+                       ? node.input(static_cast<size_t>(quantizable->weight_operand()))
                        : weight_matrices(node);
   if (!w || !w->is_constant() || !is_float(w->dtype())) return 0;
   return node.graph()->pool().element_count(w->constant());
@@ -110,7 +110,7 @@ Result<Ok> check_rule_uses(const PassContext& context) {
   for (size_t i = 0; i < context.rule_uses.size(); ++i) {
     const PassContext::RuleUse& use = context.rule_uses[i];
     const Loc loc{rules[i]->origin(), {}, {}};
-    if (use.weightless > 0 && use.placed == 0) {
+    if (use.weightless > 0 && use.inserted == 0) {
       return error(Code::rule, loc,
                    "the rule does nothing: it is for nodes with weights, and none of the {} it "
                    "matches has any that become codes; --allow-unused-rules "

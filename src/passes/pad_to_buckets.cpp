@@ -34,7 +34,7 @@ struct PadReport {
 
 /// A value of the model in the graph of a bucket: with padding, at the run's own sizes, or both
 /// where somebody asked for the other form. The same where the dimension is in no size of it.
-struct Forms {
+struct Versions {
   Value* padded = nullptr;
   Value* own = nullptr;
   Padding padding;
@@ -51,7 +51,7 @@ class Padder {
         dim_(std::move(dim)),
         to_(to),
         report_(report),
-        forms_(from.value_bound()),
+        versions_(from.value_bound()),
         from_data_(from.value_bound()) {
     for (const Value* v : from.inputs()) from_data_[v->number()] = true;
   }
@@ -76,21 +76,21 @@ class Padder {
     for (const Dim& size : input->shape()) {
       if (dim_.in(size)) know({{size, true}});
     }
-    Forms& f = forms_[input->number()];
+    Versions& f = versions_[input->number()];
     f = {nullptr, x, {}, true, false};
     if (!dim_.in(input->shape())) f.padded = x, f.padding.resize(input->shape().size());
   }
 
   /// Axes that were padded before: only such are padded again, as they are the larger the larger
   /// the dimension.
-  void know(const AxisParts& parts) {
+  void know(const AxisSegments& parts) {
     if (parts.empty() || std::find(known_.begin(), known_.end(), parts) != known_.end()) return;
     known_.push_back(parts);
   }
-  const AxisParts* known(const Dim& size) const {
-    for (const AxisParts& parts : known_) {
+  const AxisSegments* known(const Dim& size) const {
+    for (const AxisSegments& parts : known_) {
       Dim elements(1);
-      for (const AxisPart& p : parts) elements = elements * p.size;
+      for (const AxisSegment& p : parts) elements = elements * p.size;
       if (elements == size) return &parts;
     }
     return nullptr;
@@ -98,17 +98,17 @@ class Padder {
 
   /// Pads a value along the axes that have parts, or cuts it back.
   Result<Value*> convert(Value* x, const Padding& padding, bool pads) {
-    const auto fit = [&](Value* v, int64_t axis, const AxisPart& p) {
+    const auto pad = [&](Value* v, int64_t axis, const AxisSegment& p) {
       return fitted(to_, v, axis, pads ? dim_.resized(p.size) : p.size, p.size, {}, loc());
     };
-    return fit_factors(to_, x, padding, dim_, pads, fit, loc());
+    return pad_factors(to_, x, padding, dim_, pads, pad, loc());
   }
 
   /// The value at the run's own sizes.
   Result<Value*> own(const Value* v) {
     if (!v) return static_cast<Value*>(nullptr);
     if (v->is_constant()) return to_.constant(v->constant(), v->type().format);
-    Forms& f = forms_[v->number()];
+    Versions& f = versions_[v->number()];
     if (!f.own) {
       QC_ASSIGN(f.own, convert(f.padded, f.padding, false));
     }
@@ -119,13 +119,13 @@ class Padder {
   Result<Value*> padded(const Value* v) {
     if (!v) return static_cast<Value*>(nullptr);
     if (v->is_constant()) return to_.constant(v->constant(), v->type().format);
-    Forms& f = forms_[v->number()];
+    Versions& f = versions_[v->number()];
     if (f.padded) return f.padded;
     Padding padding;
     for (const Dim& size : v->shape()) {
-      const AxisParts* parts = known(size);
+      const AxisSegments* parts = known(size);
       if (dim_.in(size) && !parts) return static_cast<Value*>(nullptr);
-      padding.push_back(dim_.in(size) ? *parts : AxisParts{});
+      padding.push_back(dim_.in(size) ? *parts : AxisSegments{});
     }
     QC_ASSIGN(f.padded, convert(f.own, padding, true));
     f.padding = std::move(padding);
@@ -147,7 +147,7 @@ class Padder {
     for (const Value* v : node.inputs()) {
       if (!v || v->is_constant() || !dim_.in(v->shape())) continue;
       any = true;
-      const Forms& f = forms_[v->number()];
+      const Versions& f = versions_[v->number()];
       from_padded = from_padded || f.padded || f.is_input;
     }
     return from_padded || !any;
@@ -166,7 +166,8 @@ class Padder {
   bool follows_refused(const Node& node) const {
     const std::vector<Value*> inputs = node.inputs();
     return std::any_of(inputs.begin(), inputs.end(), [&](const Value* v) {
-      return v && !v->is_constant() && forms_[v->number()].refused && !forms_[v->number()].padded;
+      return v && !v->is_constant() && versions_[v->number()].refused &&
+             !versions_[v->number()].padded;
     });
   }
 
@@ -184,7 +185,7 @@ class Padder {
       if (data && !follows_refused(node)) report_.refuse(done.diag());
       if (!data) report_.tables.insert(std::string(node.op()));
       for (size_t i = 0; data && i < node.output_count(); ++i)
-        forms_[node.output(i)->number()].refused = true;
+        versions_[node.output(i)->number()].refused = true;
     }
     return add_own(node);
   }
@@ -199,7 +200,7 @@ class Padder {
     QC_ASSIGN(Node * added, add_copy(to_, node, node.clone(), operands));
     for (size_t i = 0; i < node.output_count(); ++i) {
       Value* y = added->output(i);
-      Forms& f = forms_[node.output(i)->number()];
+      Versions& f = versions_[node.output(i)->number()];
       f.own = y;
       if (!dim_.in(y->shape())) f.padded = y, f.padding.resize(y->shape().size());
     }
@@ -223,10 +224,10 @@ class Padder {
     PaddedNode padded(node, dim_, to_, std::move(operands), std::move(paddings));
     QC_ASSIGN(const std::vector<Value*> results, padded.add());
     for (size_t i = 0; i < node.output_count(); ++i) {
-      Forms& f = forms_[node.output(i)->number()];
+      Versions& f = versions_[node.output(i)->number()];
       f.padded = results[i];
       f.padding = padded.results()[i];
-      for (const AxisParts& parts : f.padding) know(parts);
+      for (const AxisSegments& parts : f.padding) know(parts);
       if (!dim_.in(node.output(i)->shape())) f.own = f.padded;
     }
     return Ok{};
@@ -234,16 +235,16 @@ class Padder {
 
   Padding padding_of(const Value* v) const {
     if (!v) return {};
-    return v->is_constant() ? Padding(v->shape().size()) : forms_[v->number()].padding;
+    return v->is_constant() ? Padding(v->shape().size()) : versions_[v->number()].padding;
   }
 
   const Graph& from_;
   const BucketedDim dim_;
   Graph& to_;
   PadReport& report_;
-  std::vector<Forms> forms_;     // by number of the value in `from`
-  std::vector<bool> from_data_;  // the same: whether elements of inputs take part in it
-  std::vector<AxisParts> known_;
+  std::vector<Versions> versions_;  // by number of the value in `from`
+  std::vector<bool> from_data_;     // the same: whether elements of inputs take part in it
+  std::vector<AxisSegments> known_;
 };
 
 class Bucketer {

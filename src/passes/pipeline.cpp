@@ -16,12 +16,12 @@
 #include "passes/fold_relayouts.h"
 #include "passes/fold_scale_shift.h"
 #include "passes/fuse_clamp.h"
-#include "passes/fuse_openings.h"
+#include "passes/fuse_prologues.h"
 #include "passes/fuse_quantize.h"
 #include "passes/insert_qdq.h"
 #include "passes/lift_quantize.h"
-#include "passes/merge_parts.h"
 #include "passes/merge_products.h"
+#include "passes/merge_slices.h"
 #include "passes/note_rules.h"
 #include "passes/pad_to_buckets.h"
 #include "passes/raise_patterns.h"
@@ -74,9 +74,9 @@ constexpr Pass kPipeline[] = {
      "products of one operand with constant weights become one", nullptr, false, true},
     {"eliminate_common_subexpressions", PassStage::quantize, eliminate_common_subexpressions,
      "again: views of merged products that are equal are one"},
-    {"fuse_openings", PassStage::quantize, fuse_openings,
+    {"fuse_prologues", PassStage::quantize, fuse_prologues,
      "norms of heads become part of the rotations that read them", nullptr, false, true},
-    {"merge_parts", PassStage::quantize, merge_parts,
+    {"merge_slices", PassStage::quantize, merge_slices,
      "what is done alike to parts of a value is done to all of it", nullptr, false, true},
     {"lift_quantize", PassStage::quantize, lift_quantize, "again: merged parts have one quantize",
      nullptr, false, true},

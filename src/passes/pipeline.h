@@ -33,20 +33,20 @@ struct PassContext {
     size_t hidden_by = 0;          // the rule that took the first of the others
     bool excepted = true;          // rules that keep nodes float took all of the others
     size_t weightless = 0;         // nodes that a rule for weights left as they are
-    size_t placed = 0;             // nodes that became what it asks for
+    size_t inserted = 0;           // nodes that became what it asks for
   };
   std::vector<RuleUse> rule_uses;
   /// The f32 constants that weights became codes of, by the codes.
   std::map<ConstId, ConstId> weight_sources;
   /// What rules made codes, as opposed to the model: a node that stays float reads what was there.
-  struct Placed {
+  struct InsertedCodes {
     std::set<std::pair<const Graph*, size_t>> codes;  // results of quantizes, by number
     std::map<ConstId, ConstId> constants;             // f32 constants, by their codes
 
     void add(const Value* v) { codes.emplace(v->graph(), v->number()); }
     bool has(const Value* v) const { return codes.contains({v->graph(), v->number()}); }
   };
-  Placed placed;
+  InsertedCodes inserted;
   /// Constants made of others while lowering, by what they are made of and for what: graphs of one
   /// model share them. Null: nobody does.
   std::map<std::pair<ConstId, std::string>, ConstId>* derived = nullptr;
@@ -60,7 +60,7 @@ struct PassContext {
   /// Why nodes between dequantize and quantize stayed float, by their first name.
   std::map<std::string, std::string> refusals;
   /// Why quantize nodes stayed beside the float node before them, by the number of their result.
-  std::map<size_t, std::string> kept_apart;
+  std::map<size_t, std::string> not_fused;
   /// Passes that are left out, as asked for.
   std::vector<std::string> left_out;
   /// Remarks for -v, one line each.

@@ -114,10 +114,12 @@ Result<std::optional<Recovered>> recover(const ConstantPool& pool, ConstId weigh
 Result<bool> recover_codes(Graph& graph, PassContext& context) {
   size_t count = 0;
   for (Node* node : graph.nodes()) {
-    const auto* form = capability<Quantizable>(node);
-    if (!form || form->weight_operand() < 0 || form->weight_channel_axis() != 0) continue;
+    const auto* quantizable = capability<Quantizable>(node);
+    if (!quantizable || quantizable->weight_operand() < 0 ||
+        quantizable->weight_channel_axis() != 0)
+      continue;
     if (note_of(context.notes, node->output())) continue;  // a rule says what they become
-    const size_t i = static_cast<size_t>(form->weight_operand());
+    const size_t i = static_cast<size_t>(quantizable->weight_operand());
     Value* w = i < node->input_count() ? node->input(i) : nullptr;
     if (!w || !w->is_constant() || w->dtype() != DType::f32 || w->type().format) continue;
     ConstantPool& pool = graph.pool();

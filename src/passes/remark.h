@@ -15,8 +15,8 @@ inline std::string label(const Node& node) {
 }
 
 /// Notes that `node` stays as it is although `host` beside it could take it in, and why.
-inline void remark_kept(PassContext& context, const char* pass, const Node& node, const Node& host,
-                        const char* reason) {
+inline void remark_not_fused(PassContext& context, const char* pass, const Node& node,
+                             const Node& host, const char* reason) {
   context.remarks.push_back(
       fmt::format("{}: {} stays beside {}: {}", pass, label(node), label(host), reason));
 }

@@ -37,7 +37,7 @@ Result<bool> shift_signed(Graph& graph, PassContext& context) {
     if (!to || !has_one_reader(node->output())) continue;
     QC_ASSIGN(Value * codes, emit_quantize({graph, node->loc(), node}, node->input(0), *to,
                                            q->quantize_arithmetic()));
-    if (context.placed.has(node->output())) context.placed.add(codes);
+    if (context.inserted.has(node->output())) context.inserted.add(codes);
     for (Node* user : node->output()->users()) graph.set_input(user, 0, codes);
     changed = true;
   }

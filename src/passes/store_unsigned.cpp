@@ -14,7 +14,7 @@ namespace {
 class Storage {
  public:
   explicit Storage(Graph& graph)
-      : graph_(graph), set_(graph.value_bound()), kept_(graph.value_bound(), false) {
+      : graph_(graph), set_(graph.value_bound()), fixed_(graph.value_bound(), false) {
     std::iota(set_.begin(), set_.end(), size_t{0});
   }
 
@@ -36,10 +36,10 @@ class Storage {
   void unite(const Value* a, const Value* b) {
     const size_t from = root(a->number()), to = root(b->number());
     if (from == to) return;
-    kept_[to] = kept_[to] || kept_[from];
+    fixed_[to] = fixed_[to] || fixed_[from];
     set_[from] = to;
   }
-  void keep(const Value* v) { kept_[root(v->number())] = true; }
+  void keep(const Value* v) { fixed_[root(v->number())] = true; }
 
   /// Operands that are there, then results.
   static std::vector<Value*> values_of(const Node* n) {
@@ -95,7 +95,7 @@ class Storage {
     for (Node* n = graph_.first(); n; n = n->next()) {
       for (size_t i = 0; i < n->output_count(); ++i) {
         const Value* v = n->output(i);
-        if (!may_change(v) || kept_[root(v->number())]) continue;
+        if (!may_change(v) || fixed_[root(v->number())]) continue;
         changes_[v->number()] = true;
         ++count;
       }
@@ -117,7 +117,7 @@ class Storage {
 
   Graph& graph_;
   std::vector<size_t> set_;    // by Value::number(): another value of the same set, or itself
-  std::vector<bool> kept_;     // of the value that stands for the set
+  std::vector<bool> fixed_;    // of the value that stands for the set
   std::vector<bool> changes_;  // by Value::number()
 };
 

@@ -9,7 +9,7 @@
 #include "ir/capability.h"
 #include "ir/conversion.h"
 #include "passes/fold_constants.h"
-#include "passes/quantized_forms.h"
+#include "passes/quantized_ops.h"
 #include "passes/remark.h"
 #include "quant/emit.h"
 #include "quant/rule_index.h"

@@ -134,12 +134,12 @@ Result<Ok> check_sizes(const Program& program, const Bindings& sizes) {
 
 Program bound(const Program& program, const Bindings& sizes) {
   if (program.dims.empty()) return program;
-  const Bindings all = program.with_places(sizes);
+  const Bindings all = program.with_arena_symbols(sizes);
   const auto number = [&](const Dim& size) { return size.substitute(all); };
   Program out = program;
   out.dims.clear();
   out.guards.clear();
-  out.places.clear();
+  out.arena_symbols.clear();
   SizeBinder(number).bind(out);
   return out;
 }

@@ -87,17 +87,17 @@ class HostSteps {
 
   /// Makes a view one of the host's memory that has the same bytes.
   void bring(View& v, const Loc& loc, Steps& out) {
-    const BufferOffset place = program_.resolve(v);
-    if (program_.buffer(place.buffer).kind == BufferKind::constant) {
+    const BufferOffset position = program_.resolve(v);
+    if (program_.buffer(position.buffer).kind == BufferKind::constant) {
       const auto [at, fresh] =
-          constants_.try_emplace(place.buffer, static_cast<int>(program_.buffers.size()));
+          constants_.try_emplace(position.buffer, static_cast<int>(program_.buffers.size()));
       if (fresh) {
-        Buffer own = program_.buffer(place.buffer);
+        Buffer own = program_.buffer(position.buffer);
         own.space = Space::host;
         program_.buffers.push_back(std::move(own));
       }
       v.buffer = at->second;
-      v.offset = place.offset;
+      v.offset = position.offset;
       return;
     }
     const View device = bytes_of(v);

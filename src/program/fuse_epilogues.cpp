@@ -116,12 +116,12 @@ class Fuser {
       added = {std::move(loc), std::move(fused)};
     }
     if (std::find(drop.begin(), drop.end(), true) == drop.end()) return;
-    Steps kept;
-    kept.reserve(p_.steps.size());
+    Steps retained;
+    retained.reserve(p_.steps.size());
     for (size_t t = 0; t < p_.steps.size(); ++t) {
-      if (!drop[t]) kept.push_back(std::move(p_.steps[t]));
+      if (!drop[t]) retained.push_back(std::move(p_.steps[t]));
     }
-    p_.steps = std::move(kept);
+    p_.steps = std::move(retained);
   }
 
  private:
@@ -135,9 +135,9 @@ class Fuser {
     });
   }
   /// The first operand that lies at a place; none when none does.
-  std::optional<size_t> operand_at(const Call& call, const BufferOffset& place) const {
+  std::optional<size_t> operand_at(const Call& call, const BufferOffset& position) const {
     for (size_t i = 0; i < call.in.size(); ++i) {
-      if (call.in[i].present() && p_.resolve(call.in[i]) == place) return i;
+      if (call.in[i].present() && p_.resolve(call.in[i]) == position) return i;
     }
     return std::nullopt;
   }

@@ -36,7 +36,7 @@ void pin_index_record(Program& program) {
   if (program.index_record < 0) return;
   const Dim room(program.arena_align);
   for (Buffer& b : program.buffers) {
-    if (b.kind == BufferKind::arena && b.alias_of < 0 && b.placed()) b.offset = b.offset + room;
+    if (b.kind == BufferKind::arena && b.alias_of < 0 && b.has_offset()) b.offset = b.offset + room;
   }
   program.buffer(program.index_record).offset = 0;
   program.arena_bytes += program.arena_align;

@@ -243,9 +243,9 @@ Result<Ok> Lowering::guard(const Node& node) {
       return error(Code::dim, node.loc(), "{} takes sizes with {}, which no size in the ranges has",
                    node.op(), relation.str());
     }
-    const bool kept = std::ranges::any_of(
+    const bool retained = std::ranges::any_of(
         program_.guards, [&](const DimGuard& guard) { return guard.str() == relation.str(); });
-    if (!known && !kept) program_.guards.push_back(std::move(relation));
+    if (!known && !retained) program_.guards.push_back(std::move(relation));
   }
   return Ok{};
 }

@@ -7,7 +7,8 @@ namespace {
 
 bool is_planned(const Program& program) {
   for (const Buffer& b : program.buffers) {
-    if (b.kind == BufferKind::arena && b.alias_of < 0 && !b.placed() && b.size() > 0) return false;
+    if (b.kind == BufferKind::arena && b.alias_of < 0 && !b.has_offset() && b.size() > 0)
+      return false;
   }
   return true;
 }
@@ -26,7 +27,7 @@ RunMemory::RunMemory(const Program& program)
     const Buffer& b = program.buffers[i];
     if (b.alias_of >= 0 || is_callers(b) || b.kind == BufferKind::constant) continue;
     if (b.kind == BufferKind::arena && planned) {
-      base_[i] = b.placed() ? arena + b.offset.value() : nullptr;
+      base_[i] = b.has_offset() ? arena + b.offset.value() : nullptr;
     } else {
       base_[i] = allocate(b.size());
     }

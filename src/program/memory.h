@@ -19,9 +19,9 @@ class RunMemory {
 
   std::byte* at(const View& view) { return at(program_.resolve(view)); }
   std::byte* at(int buffer) { return at(program_.resolve(BufferOffset{buffer, 0})); }
-  std::byte* at(BufferOffset place) {
-    std::byte* base = base_[static_cast<size_t>(place.buffer)];
-    return base ? base + place.offset.value() : nullptr;
+  std::byte* at(BufferOffset position) {
+    std::byte* base = base_[static_cast<size_t>(position.buffer)];
+    return base ? base + position.offset.value() : nullptr;
   }
   void set(int buffer, std::byte* base) { base_[static_cast<size_t>(buffer)] = base; }
   /// Memory for a buffer of the caller's whose own does not serve.

@@ -8,21 +8,21 @@
 namespace qc {
 
 struct Module {
-  struct Part {
+  struct TargetProgram {
     Target target;
     Program program;
   };
   /// Best first: a run takes the first whose target the processor has.
-  std::vector<Part> parts;
+  std::vector<TargetProgram> programs;
 
   /// The module of one planned program.
   static Module of(Program program, Target target = all_targets()[0]) {
     Module module;
-    module.parts.push_back({std::move(target), std::move(program)});
+    module.programs.push_back({std::move(target), std::move(program)});
     return module;
   }
   /// What all parts have in common: sizes, ports and state.
-  const Program& program() const { return parts.back().program; }
+  const Program& program() const { return programs.back().program; }
 };
 
 }  // namespace qc

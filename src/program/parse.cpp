@@ -37,11 +37,11 @@ class Parser {
     }
     while (r_.take_word("dim")) QC_TRY(free_dim());
     while (r_.take_word("guard")) QC_TRY(guard());
-    while (r_.take_word("place")) {
-      ArenaPlace place;
-      QC_ASSIGN(place.symbol, r_.string());
-      QC_ASSIGN(place.value, number());
-      p_.places.push_back(std::move(place));
+    while (r_.take_word("offset_symbol")) {
+      ArenaSymbol position;
+      QC_ASSIGN(position.symbol, r_.string());
+      QC_ASSIGN(position.value, number());
+      p_.arena_symbols.push_back(std::move(position));
     }
     while (r_.take_word("scalar")) QC_TRY(scalar());
     while (r_.next_is('%')) QC_TRY(buffer());

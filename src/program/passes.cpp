@@ -35,7 +35,7 @@ Result<Ok> reorder(Program& program, ProgramPassContext& context) {
 }
 
 Result<Ok> keep_states(Program& program, ProgramPassContext&) {
-  keep_states_in_place(program);
+  update_states_in_place(program);
   return Ok{};
 }
 
@@ -49,8 +49,8 @@ Result<Ok> share(Program& program, ProgramPassContext&) {
   return Ok{};
 }
 
-Result<Ok> place(Program& program, ProgramPassContext& context) {
-  place_buffers(program, context.plan.smallest);
+Result<Ok> assign(Program& program, ProgramPassContext& context) {
+  assign_offsets(program, context.plan.smallest);
   return Ok{};
 }
 
@@ -63,10 +63,11 @@ constexpr ProgramPass kPasses[] = {
     {"move_to_device", 0, move,
      "buffers lie in the memory of the target's device, ports are copied to and from it"},
     {"reorder_steps", 2, reorder, "independent steps run in an order that needs less memory"},
-    {"keep_states_in_place", 1, keep_states, "what a run appends is written into the state itself"},
+    {"update_states_in_place", 1, keep_states,
+     "what a run appends is written into the state itself"},
     {"elide_copies", 1, elide, "copies vanish where their source can be written in their place"},
     {"share_in_place", 1, share, "results overwrite operands that die there"},
-    {"place_buffers", 0, place, "every buffer gets its place in the arena"},
+    {"assign_offsets", 0, assign, "every buffer gets its place in the arena"},
 };
 
 }  // namespace

@@ -6,8 +6,8 @@
 #include <map>
 #include <span>
 
+#include "program/arena_packing.h"
 #include "program/liveness.h"
-#include "program/place.h"
 #include "program/schedule.h"
 #include "program/share.h"
 #include "program/state_in_place.h"
@@ -17,7 +17,7 @@ namespace {
 
 int64_t align_up(int64_t n, int64_t align) { return (n + align - 1) / align * align; }
 
-void place_arena(Program& program) {
+void pack_arena(Program& program) {
   const Liveness live = liveness(program);
   const std::vector<int64_t> sizes = program.largest_sizes();
   std::vector<Interval> intervals;
@@ -33,7 +33,7 @@ void place_arena(Program& program) {
     intervals.push_back({live.ranges[i].first, live.ranges[i].last, sizes[i]});
     owner.push_back(i);
   }
-  program.arena_bytes = place(intervals, program.arena_align, arena_lower_bound(program));
+  program.arena_bytes = pack_intervals(intervals, program.arena_align, arena_lower_bound(program));
   for (size_t i = 0; i < owner.size(); ++i) program.buffers[owner[i]].offset = intervals[i].offset;
 }
 
@@ -95,12 +95,13 @@ Dims ends_of(const Program& program, const Liveness& live, const std::vector<siz
 
 /// A name that no dimension, scalar or place has.
 std::string fresh_symbol(const Program& program) {
-  for (size_t n = program.places.size();; ++n) {
+  for (size_t n = program.arena_symbols.size();; ++n) {
     std::string name = fmt::format("at{}", n);
     const bool taken =
         std::ranges::any_of(program.dims, [&](const FreeDim& d) { return d.name == name; }) ||
         std::ranges::any_of(program.scalars, [&](const Scalar& s) { return s.symbol == name; }) ||
-        std::ranges::any_of(program.places, [&](const ArenaPlace& p) { return p.symbol == name; });
+        std::ranges::any_of(program.arena_symbols,
+                            [&](const ArenaSymbol& p) { return p.symbol == name; });
     if (!taken) return name;
   }
 }
@@ -131,21 +132,21 @@ void follow_sizes(Program& program) {
       continue;
     }
     // Named, so that what lies above does not repeat the expression.
-    const auto known = std::find_if(program.places.begin(), program.places.end(),
-                                    [&](const ArenaPlace& p) { return p.value == offset; });
-    if (known != program.places.end()) {
+    const auto known = std::find_if(program.arena_symbols.begin(), program.arena_symbols.end(),
+                                    [&](const ArenaSymbol& p) { return p.value == offset; });
+    if (known != program.arena_symbols.end()) {
       b.offset = Dim::symbol(known->symbol);
       continue;
     }
     const std::string name = fresh_symbol(program);
     symbols[name] = offset.bounds(symbols);
     b.offset = Dim::symbol(name);
-    program.places.push_back({name, std::move(offset)});
+    program.arena_symbols.push_back({name, std::move(offset)});
   }
 }
 
 void share_storage(Program& program, const Sharing& share) {
-  if (share.states) keep_states_in_place(program);
+  if (share.states) update_states_in_place(program);
   if (share.copies) elide_copies(program);
   if (share.in_place) share_in_place(program);
 }
@@ -153,11 +154,11 @@ void share_storage(Program& program, const Sharing& share) {
 /// The bytes that the arena of a program takes, once planned.
 int64_t arena_of(Program program, const Sharing& share) {
   share_storage(program, share);
-  place_arena(program);
+  pack_arena(program);
   return program.arena_bytes;
 }
 
-void place_states(Program& program) {
+void pack_states(Program& program) {
   program.state_bytes = 0;
   for (Buffer& b : program.buffers) {
     if (b.kind != BufferKind::state || b.alias_of >= 0) continue;
@@ -177,16 +178,16 @@ void reorder_steps(Program& program, const Sharing& share) {
   if (arena_of(other, share) < arena_of(program, share)) program = std::move(other);
 }
 
-void place_buffers(Program& program, bool smallest) {
-  place_arena(program);
+void assign_offsets(Program& program, bool smallest) {
+  pack_arena(program);
   if (smallest && !program.dims.empty()) follow_sizes(program);
-  place_states(program);
+  pack_states(program);
 }
 
 void plan(Program& program, const PlanOptions& options) {
   if (options.reorder) reorder_steps(program, options.share);
   share_storage(program, options.share);
-  place_buffers(program, options.smallest);
+  assign_offsets(program, options.smallest);
 }
 
 }  // namespace qc

@@ -7,7 +7,7 @@ namespace qc {
 
 /// Which of the passes that let buffers share storage run.
 struct Sharing {
-  bool states = true;    // keep_states_in_place
+  bool states = true;    // update_states_in_place
   bool copies = true;    // elide_copies
   bool in_place = true;  // share_in_place
 };
@@ -23,7 +23,7 @@ struct PlanOptions {
 void reorder_steps(Program& program, const Sharing& share = {});
 /// Places every arena buffer at an offset and every state in the state region. Where sizes are
 /// free, offsets are those of the largest, or with `smallest` expressions that are as large there.
-void place_buffers(Program& program, bool smallest = false);
+void assign_offsets(Program& program, bool smallest = false);
 
 /// All of it, in this order. Answers do not depend on the options.
 void plan(Program& program, const PlanOptions& options = {});

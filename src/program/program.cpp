@@ -99,12 +99,12 @@ SymbolBounds Program::symbol_bounds() const {
   SymbolBounds out;
   for (const FreeDim& d : dims) out[d.name] = {d.min, d.max};
   for (const Scalar& s : scalars) out[s.symbol] = {s.min, s.max};
-  for (const ArenaPlace& p : places) out[p.symbol] = p.value.bounds(out);
+  for (const ArenaSymbol& p : arena_symbols) out[p.symbol] = p.value.bounds(out);
   return out;
 }
 
-Bindings Program::with_places(Bindings sizes) const {
-  for (const ArenaPlace& p : places) sizes[p.symbol] = p.value.substitute(sizes).value();
+Bindings Program::with_arena_symbols(Bindings sizes) const {
+  for (const ArenaSymbol& p : arena_symbols) sizes[p.symbol] = p.value.substitute(sizes).value();
   return sizes;
 }
 
@@ -117,12 +117,12 @@ std::vector<int64_t> Program::largest_sizes() const {
   return out;
 }
 
-BufferOffset Program::resolve(BufferOffset place) const {
-  while (buffer(place.buffer).alias_of >= 0) {
-    const Buffer& b = buffer(place.buffer);
-    place = {b.alias_of, place.offset + b.alias_offset};
+BufferOffset Program::resolve(BufferOffset position) const {
+  while (buffer(position.buffer).alias_of >= 0) {
+    const Buffer& b = buffer(position.buffer);
+    position = {b.alias_of, position.offset + b.alias_offset};
   }
-  return place;
+  return position;
 }
 
 }  // namespace qc

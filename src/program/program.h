@@ -44,7 +44,7 @@ struct Buffer {
   Dim offset = -1;       // place in the arena or the state region, set by the plan
 
   int64_t size() const { return bytes.value(); }
-  bool placed() const { return !offset.is_static() || offset.value() >= 0; }
+  bool has_offset() const { return !offset.is_static() || offset.value() >= 0; }
 };
 
 /// Elements of a buffer that a step reads or writes: dims in the order the bytes lie.
@@ -176,10 +176,10 @@ struct FreeDim {
 
 /// A place in the arena that follows the free sizes: a symbol for its offset, whose value depends
 /// on them and on the places before it.
-struct ArenaPlace {
+struct ArenaSymbol {
   std::string symbol;
   Dim value;
-  bool operator==(const ArenaPlace&) const = default;
+  bool operator==(const ArenaSymbol&) const = default;
 };
 
 /// Constants computed from others, by source and purpose. Programs that share one, of the same
@@ -195,7 +195,7 @@ class Program {
   std::vector<Scalar> scalars;
   std::vector<FreeDim> dims;     // symbols of sizes, offsets and parameters
   std::vector<DimGuard> guards;  // relations of them that must hold
-  std::vector<ArenaPlace> places;
+  std::vector<ArenaSymbol> arena_symbols;
   Steps steps;
   /// Where programs that check indices note what they found (kernels/bad_index): 16 bytes at the
   /// start of the arena. Negative: indices are not checked.
@@ -212,7 +212,7 @@ class Program {
   /// What the symbols of sizes may be.
   SymbolBounds symbol_bounds() const;
   /// Sizes with the places that follow from them.
-  Bindings with_places(Bindings sizes) const;
+  Bindings with_arena_symbols(Bindings sizes) const;
   /// The largest that a size can be.
   int64_t largest(const Dim& size) const {
     return size.is_static() ? size.value() : size.bounds(symbol_bounds()).max;
@@ -229,7 +229,7 @@ class Program {
   BufferOffset resolve(const View& view) const {
     return resolve(BufferOffset{view.buffer, view.offset});
   }
-  BufferOffset resolve(BufferOffset place) const;
+  BufferOffset resolve(BufferOffset position) const;
 };
 
 /// Calls `visit(view, written)` on every present view of a step, not on those of steps in it.

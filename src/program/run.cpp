@@ -86,7 +86,7 @@ class Runner {
   static void run_units(const Body& body, const std::vector<std::byte>& params,
                         const std::vector<const void*>& in, const std::vector<void*>& out,
                         int32_t first, int32_t last) {
-    if (!body.part) {
+    if (!body.subrange) {
       body.run(params.data(), in.data(), out.data());
       return;
     }
@@ -95,7 +95,7 @@ class Runner {
       std::vector<std::byte> own = params;
       std::vector<const void*> own_in = in;
       std::vector<void*> own_out = out;
-      const int32_t next = body.part(own.data(), own_in.data(), own_out.data(), units);
+      const int32_t next = body.subrange(own.data(), own_in.data(), own_out.data(), units);
       body.run(own.data(), own_in.data(), own_out.data());
       units[0] = next;
     }
@@ -132,7 +132,7 @@ Result<ProgramRunner> ProgramRunner::create(const Program& program, bool fast) {
   return out;
 }
 
-Result<Ok> ProgramRunner::place_inputs(const std::vector<Tensor>& inputs, RunMemory& memory) const {
+Result<Ok> ProgramRunner::bind_inputs(const std::vector<Tensor>& inputs, RunMemory& memory) const {
   const Program& program = *program_;
   if (inputs.size() != program.inputs.size()) {
     return error(Code::input, "the program takes {}, got {}",
@@ -157,8 +157,8 @@ Result<Ok> ProgramRunner::place_inputs(const std::vector<Tensor>& inputs, RunMem
   return Ok{};
 }
 
-Result<std::vector<Tensor>> ProgramRunner::place_outputs(const ProgramOptions& options,
-                                                         RunMemory& memory) const {
+Result<std::vector<Tensor>> ProgramRunner::bind_outputs(const ProgramOptions& options,
+                                                        RunMemory& memory) const {
   std::vector<Tensor> out;
   for (const Port& port : program_->outputs) {
     const std::vector<int64_t> shape = static_dims(port.type.shape);
@@ -196,8 +196,8 @@ Result<ProgramResult> ProgramRunner::run(const std::vector<Tensor>& inputs,
       memory.set(static_cast<int>(i), const_cast<std::byte*>(constants_[i].bytes().data()));
   }
   ProgramResult result;
-  QC_ASSIGN(result.outputs, place_outputs(options, memory));
-  QC_TRY(place_inputs(inputs, memory));
+  QC_ASSIGN(result.outputs, bind_outputs(options, memory));
+  QC_TRY(bind_inputs(inputs, memory));
   for (size_t i = 0; i < program.states.size(); ++i) {
     const Port& port = program.states[i];
     Tensor initial;

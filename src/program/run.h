@@ -41,8 +41,8 @@ class ProgramRunner {
 
  private:
   ProgramRunner(const Program& program, bool fast) : program_(&program), fast_(fast) {}
-  Result<Ok> place_inputs(const std::vector<Tensor>& inputs, RunMemory& memory) const;
-  Result<std::vector<Tensor>> place_outputs(const ProgramOptions& options, RunMemory& memory) const;
+  Result<Ok> bind_inputs(const std::vector<Tensor>& inputs, RunMemory& memory) const;
+  Result<std::vector<Tensor>> bind_outputs(const ProgramOptions& options, RunMemory& memory) const;
   bool is_callers(int buffer) const;
 
   const Program* program_;

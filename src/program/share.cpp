@@ -155,11 +155,11 @@ void elide_copies(Program& program) {
     drop[t] = true;
   }
   copies.merger.flatten();
-  Steps kept;
+  Steps retained;
   for (size_t t = 0; t < drop.size(); ++t) {
-    if (!drop[t]) kept.push_back(std::move(program.steps[t]));
+    if (!drop[t]) retained.push_back(std::move(program.steps[t]));
   }
-  program.steps = std::move(kept);
+  program.steps = std::move(retained);
 }
 
 namespace {

@@ -40,24 +40,25 @@ class Decider {
 
  private:
   struct Known {
-    BufferOffset place;
+    BufferOffset position;
     Dim value;
   };
 
   const Dim* find(const View& view) const {
     if (!view.present()) return nullptr;
-    const BufferOffset place = program_.resolve(view);
-    const auto at = std::ranges::find_if(known_, [&](const Known& k) { return k.place == place; });
+    const BufferOffset position = program_.resolve(view);
+    const auto at =
+        std::ranges::find_if(known_, [&](const Known& k) { return k.position == position; });
     return at == known_.end() ? nullptr : &at->value;
   }
 
   /// What a call writes that depends on sizes alone: numbers themselves, and whether one is not 0.
   void note(const Call& call) {
     if (const Meaning* list = call.means(Meaning::Kind::list)) {
-      BufferOffset place = program_.resolve(call.out[0]);
+      BufferOffset position = program_.resolve(call.out[0]);
       for (int64_t i = 0; i < call.integer(list->members[1]); ++i) {
-        known_.push_back({place, call.size(list->members[0], static_cast<int>(i))});
-        place.offset = place.offset + Dim(8);
+        known_.push_back({position, call.size(list->members[0], static_cast<int>(i))});
+        position.offset = position.offset + Dim(8);
       }
     } else if (const Meaning* test = call.means(Meaning::Kind::test)) {
       const Dim* value = call.size(test->members[0]) == Dim(1) ? find(call.in[0]) : nullptr;

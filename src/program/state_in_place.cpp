@@ -65,8 +65,9 @@ class Uses {
   };
 
   bool whole(const View& view, int buffer, const Dim& bytes) const {
-    const BufferOffset place = program_.resolve(view);
-    return place.buffer == buffer && place.offset == 0 && program_.buffer(buffer).bytes == bytes;
+    const BufferOffset position = program_.resolve(view);
+    return position.buffer == buffer && position.offset == 0 &&
+           program_.buffer(buffer).bytes == bytes;
   }
 
   /// The storage that step `t` copies all of to all of another; none for other steps.
@@ -106,7 +107,7 @@ class Uses {
 
 }  // namespace
 
-void keep_states_in_place(Program& program) {
+void update_states_in_place(Program& program) {
   if (program.states.empty()) return;
   const auto writes_state = [&](const Call* call) {
     return call && call->means(Meaning::Kind::copy) &&

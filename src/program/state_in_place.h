@@ -12,6 +12,6 @@
 
 namespace qc {
 
-void keep_states_in_place(Program& program);
+void update_states_in_place(Program& program);
 
 }  // namespace qc

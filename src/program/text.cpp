@@ -127,7 +127,7 @@ std::string buffer_text(const Buffer& b) {
   if (b.kind == BufferKind::constant || b.kind == BufferKind::state)
     out += fmt::format(" #{}", b.constant);
   if (b.slot >= 0) out += fmt::format(" [{}]", b.slot);
-  if (b.placed()) out += " @ " + number(b.offset);
+  if (b.has_offset()) out += " @ " + number(b.offset);
   return out + " " + ir_string(b.name);
 }
 
@@ -148,8 +148,8 @@ std::string str(const Program& program) {
   for (const FreeDim& d : program.dims)
     out += fmt::format("dim {} {} to {} step {}\n", ir_string(d.name), d.min, d.max, d.step);
   for (const DimGuard& g : program.guards) out += fmt::format("guard {}\n", ir_string(g.str()));
-  for (const ArenaPlace& p : program.places)
-    out += fmt::format("place {} {}\n", ir_string(p.symbol), number(p.value));
+  for (const ArenaSymbol& p : program.arena_symbols)
+    out += fmt::format("offset_symbol {} {}\n", ir_string(p.symbol), number(p.value));
   for (const Scalar& s : program.scalars) {
     out += fmt::format("scalar {} {} to {} from {}\n", ir_string(s.symbol), s.min, s.max,
                        view_text(s.source));

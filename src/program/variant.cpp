@@ -21,9 +21,9 @@ std::span<const Variant> all_variants() {
 
 bool Binder::is_constant(const View& view) const {
   if (!view.present()) return false;
-  const BufferOffset place = program_.resolve(view);
-  const Buffer& owner = program_.buffer(place.buffer);
-  if (owner.kind != BufferKind::constant || place.offset != 0) return false;
+  const BufferOffset position = program_.resolve(view);
+  const Buffer& owner = program_.buffer(position.buffer);
+  if (owner.kind != BufferKind::constant || position.offset != 0) return false;
   if (extent(view) == owner.bytes) return true;
   // Codes of fewer than 8 bits take a byte each until they are packed.
   return bits(view.dtype) < 8 && view.strides.empty() && product(view.dims) == owner.bytes;

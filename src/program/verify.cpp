@@ -26,8 +26,8 @@ class Verifier {
       largest_[symbol] = bounds.max;
       least_[symbol] = bounds.min;
     }
-    largest_ = program.with_places(std::move(largest_));
-    least_ = program.with_places(std::move(least_));
+    largest_ = program.with_arena_symbols(std::move(largest_));
+    least_ = program.with_arena_symbols(std::move(least_));
   }
 
   Result<Ok> run() {
@@ -233,30 +233,30 @@ class Verifier {
   }
 
   Result<Ok> placement(const Bindings& sizes) const {
-    struct Placed {
+    struct Allocation {
       int buffer;
       LiveRange live;
       int64_t from, to;
     };
     const Liveness live = liveness(program_);
-    std::vector<Placed> placed;
+    std::vector<Allocation> allocations;
     for (int i = 0; i < count(); ++i) {
       const Buffer& b = program_.buffer(i);
       const LiveRange& range = live.ranges[static_cast<size_t>(i)];
       if (b.kind != BufferKind::arena || b.alias_of >= 0 || range.empty()) continue;
-      if (!b.placed()) return Ok{};
+      if (!b.has_offset()) return Ok{};
       const Dim from = b.offset.substitute(sizes), bytes = b.bytes.substitute(sizes);
       if (!from.is_static() || !bytes.is_static()) return Ok{};
-      placed.push_back({i, range, from.value(), from.value() + bytes.value()});
-      if (placed.back().to > program_.arena_bytes)
+      allocations.push_back({i, range, from.value(), from.value() + bytes.value()});
+      if (allocations.back().to > program_.arena_bytes)
         return error(Code::bug, "buffer {} lies outside the arena", i);
     }
-    std::sort(placed.begin(), placed.end(),
-              [](const Placed& a, const Placed& b) { return a.live.first < b.live.first; });
-    std::vector<const Placed*> active;
-    for (const Placed& p : placed) {
-      std::erase_if(active, [&](const Placed* q) { return q->live.last < p.live.first; });
-      for (const Placed* q : active) {
+    std::sort(allocations.begin(), allocations.end(),
+              [](const Allocation& a, const Allocation& b) { return a.live.first < b.live.first; });
+    std::vector<const Allocation*> active;
+    for (const Allocation& p : allocations) {
+      std::erase_if(active, [&](const Allocation* q) { return q->live.last < p.live.first; });
+      for (const Allocation* q : active) {
         if (p.from < q->to && q->from < p.to) {
           return error(Code::bug, "buffers {} and {} are alive together and overlap", p.buffer,
                        q->buffer);

@@ -97,21 +97,22 @@ std::pair<float, int32_t> fitted(float least, float most, const WeightScheme& s)
   const float codes = static_cast<float>(s.qmax - s.qmin);
   const float largest = std::max(-least, most);
   const float below = -static_cast<float>(s.qmin), above = static_cast<float>(s.qmax);
-  const float scale = s.fit == WeightFit::symmetric ? largest / above
-                      : s.fit == WeightFit::edge    ? largest / below
-                      : s.fit == WeightFit::inside  ? std::max(-least / below, most / above)
-                                                    : (most - least) / codes;
+  const float scale = s.scaling == WeightScaling::symmetric ? largest / above
+                      : s.scaling == WeightScaling::edge    ? largest / below
+                      : s.scaling == WeightScaling::inside  ? std::max(-least / below, most / above)
+                                                            : (most - least) / codes;
   if (!(scale > 0)) return {1.0f, 0};
-  if (s.fit == WeightFit::symmetric || s.fit == WeightFit::inside) return {scale, 0};
+  if (s.scaling == WeightScaling::symmetric || s.scaling == WeightScaling::inside)
+    return {scale, 0};
   // A largest weight above 0 takes the greatest code, which then is as many steps from zero.
-  if (s.fit == WeightFit::edge)
+  if (s.scaling == WeightScaling::edge)
     return {scale, most > -least ? static_cast<int32_t>(s.qmin + s.qmax) : 0};
   const float zero = std::nearbyint(static_cast<float>(s.qmin) - least / scale);
   return {scale, static_cast<int32_t>(
                      std::clamp(zero, static_cast<float>(s.qmin), static_cast<float>(s.qmax)))};
 }
 
-void fit_weights(const Tensor& w, const Type& type, const WeightScheme& scheme, Format& format) {
+void scale_weights(const Tensor& w, const Type& type, const WeightScheme& scheme, Format& format) {
   std::vector<float> least, most;
   Groups(type).for_each([&](int64_t i, int64_t g) {
     const size_t at = static_cast<size_t>(g);
@@ -154,7 +155,7 @@ Result<QType> weight_format(const Graph& graph, const Value* constant, const Wei
   if (scheme.scale) {
     format->scale = Component::of(*scheme.scale);
   } else {
-    fit_weights(w, type, scheme, *format);
+    scale_weights(w, type, scheme, *format);
   }
   QC_TRY(check_format(type, loc));
   return type.quant();
@@ -170,9 +171,10 @@ bool limits_scale(const Node& node) {
 }
 
 Result<Ok> change_weights(Graph& graph, Node& node, const WeightChange& change) {
-  const auto* form = capability<Quantizable>(&node);
+  const auto* quantizable = capability<Quantizable>(&node);
   auto* host = capability<AbsorbsScaleShift>(&node);
-  const int wi = form ? form->weight_operand() : -1, bi = form ? form->bias_operand() : -1;
+  const int wi = quantizable ? quantizable->weight_operand() : -1,
+            bi = quantizable ? quantizable->bias_operand() : -1;
   const auto is_constant = [&](int i) {
     const bool given = i >= 0 && static_cast<size_t>(i) < node.input_count();
     const Value* v = given ? node.input(static_cast<size_t>(i)) : nullptr;
@@ -183,7 +185,7 @@ Result<Ok> change_weights(Graph& graph, Node& node, const WeightChange& change) 
                  "multipliers and corrections need an op with weights, and these and its bias "
                  "constant");
   }
-  const int64_t axis = form->weight_channel_axis();
+  const int64_t axis = quantizable->weight_channel_axis();
   const Dim channels = node.output()->shape().at(static_cast<size_t>(host->output_channel_axis()));
   for (const auto& list : {change.output_multiplier, change.bias_correction}) {
     if (list && Dim(list->size()) != channels) {

@@ -52,7 +52,7 @@ Dims scale_shape(const Format& format, const Dims& shape);
 /// Reasons why scales cannot lie over an operand.
 inline constexpr std::string_view kOtherElements =
     "its scale would be found from other elements than before";
-inline constexpr std::string_view kKnownForPart = "its scales are known for this part only";
+inline constexpr std::string_view kKnownForSlice = "its scales are known for this part only";
 inline constexpr std::string_view kTornApart =
     "elements that share a scale would no longer lie together";
 

@@ -22,7 +22,7 @@ class JoinsProducts {
  public:
   virtual ~JoinsProducts() = default;
   /// Why this product is joined with no other; empty where it can be.
-  virtual std::string_view alone_because() const = 0;
+  virtual std::string_view unmerged_because() const = 0;
   /// What others must have in common with it beside the op and all operands that are no constants:
   /// the same things in the same order for every product of the op.
   virtual std::vector<InCommon> in_common() const = 0;

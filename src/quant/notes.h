@@ -13,8 +13,8 @@ namespace qc {
 struct QNote {
   size_t rule = 0;  // index of the rule in its set
   QScheme scheme;
-  std::string node;     // the node that matched, by its first name
-  bool placed = false;  // its operands, weights or results became codes
+  std::string node;       // the node that matched, by its first name
+  bool inserted = false;  // its operands, weights or results became codes
 };
 
 using QNotes = std::vector<QNote>;

@@ -131,7 +131,7 @@ double Observer::center(int bin) const {
   return (bin - kHalf + 0.5) * (2.0 * static_cast<double>(bound_) / kBins);
 }
 
-ValueRange Observer::kept(double percent) const {
+ValueRange Observer::percentile_range(double percent) const {
   int64_t total = zeros_;
   for (int64_t c : bins_) total += c;
   const double tail = static_cast<double>(total) * (100 - percent) / 200;
@@ -204,7 +204,7 @@ double Observer::divergence(ValueRange range, int levels) const {
 ValueRange Observer::range(RangeMethod method, int levels, double percentile) const {
   const ValueRange all = extremes();
   if (method == RangeMethod::minmax || bins_.empty() || !(hi_ > lo_)) return all;
-  if (method == RangeMethod::percentile) return kept(percentile);
+  if (method == RangeMethod::percentile) return percentile_range(percentile);
   // Both other methods try ranges that shrink towards zero.
   constexpr int kSteps = 128;
   ValueRange best = all;

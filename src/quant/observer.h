@@ -52,7 +52,7 @@ class Observer {
 
  private:
   void widen(float magnitude);
-  ValueRange kept(double percent) const;
+  ValueRange percentile_range(double percent) const;
   double noise(ValueRange range, int levels) const;
   double divergence(ValueRange range, int levels) const;
   double center(int bin) const;

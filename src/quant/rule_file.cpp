@@ -260,8 +260,8 @@ class Reader {
     const std::string file = text.substr(0, colon), name = text.substr(colon + 1);
     auto [it, fresh] = archives_.try_emplace(file);
     if (fresh) {
-      QC_ASSIGN(const std::string place, beside(file, node));
-      auto arrays = read_npz(place);
+      QC_ASSIGN(const std::string point, beside(file, node));
+      auto arrays = read_npz(point);
       if (!arrays.ok()) return wrong(node, "'{}_file': {}", k.name, arrays.diag().text);
       for (NamedArray& a : *arrays) it->second.try_emplace(a.name, std::move(a.tensor));
     }

@@ -69,17 +69,18 @@ bool has_float_result(const RuleSpec& s) { return s.output_dtype == "float32"; }
 /// Of 4 bits one code more or less matters, so a largest magnitude below zero takes the smallest
 /// code; one above it does, too, where a zero point costs nothing: where nothing computes on the
 /// codes themselves.
-WeightFit weight_fit(const RuleSpec& s) {
-  if (s.weight_zero_points) return WeightFit::spread;
-  if (weight_type(s) != DType::i4 || s.weight_qmin || s.weight_qmax) return WeightFit::symmetric;
-  return kind_of(s) == "weight_only" ? WeightFit::edge : WeightFit::inside;
+WeightScaling weight_scaling(const RuleSpec& s) {
+  if (s.weight_zero_points) return WeightScaling::spread;
+  if (weight_type(s) != DType::i4 || s.weight_qmin || s.weight_qmax)
+    return WeightScaling::symmetric;
+  return kind_of(s) == "weight_only" ? WeightScaling::edge : WeightScaling::inside;
 }
 
 /// Symmetric scales from the largest magnitude leave the smallest code out.
 CodeRange weight_codes(const RuleSpec& s) {
   const CodeRange all = code_range(weight_type(s));
   const bool full = !s.weight_scale.empty() || !is_signed(weight_type(s)) ||
-                    weight_fit(s) != WeightFit::symmetric;
+                    weight_scaling(s) != WeightScaling::symmetric;
   return {s.weight_qmin.value_or(full ? all.lo : -all.hi), s.weight_qmax.value_or(all.hi)};
 }
 
@@ -246,7 +247,7 @@ WeightScheme weights_of(const RuleSpec& s, bool per_channel) {
   const CodeRange range = weight_codes(s);
   out.qmin = range.lo;
   out.qmax = range.hi;
-  out.fit = weight_fit(s);
+  out.scaling = weight_scaling(s);
   out.group = s.group.value_or(0);
   out.granularity = s.group ? Granularity::group
                     : s.per_channel.value_or(per_channel) || s.weight_scale.size() > 1

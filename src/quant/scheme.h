@@ -12,7 +12,7 @@
 namespace qc {
 
 /// How scales that are not given are found.
-enum class WeightFit : uint8_t {
+enum class WeightScaling : uint8_t {
   symmetric,  // the largest magnitude is qmax, the zero point 0
   edge,       // the largest magnitude is qmin, of the other sign where it is above 0
   inside,     // the smallest scale with which all weights fit, the zero point 0
@@ -23,7 +23,7 @@ enum class WeightFit : uint8_t {
 struct WeightScheme {
   DType dtype = DType::i8;
   int64_t qmin = -127, qmax = 127;
-  WeightFit fit = WeightFit::symmetric;
+  WeightScaling scaling = WeightScaling::symmetric;
   Granularity granularity = Granularity::tensor;
   int64_t group = 0;                 // along the axis that is summed over
   std::optional<Tensor> scale;       // given f32 numbers; else from the largest magnitude

@@ -91,12 +91,12 @@ bool Budget::allows(int64_t amount, int64_t most) const {
 void Budget::refuse(Cost cost) {
   const Scope unbounded(nullptr);  // the message takes memory, too
   overdrawn_ = true;
-  const Loc* place = Doing::place();
+  const Loc* where = Doing::where();
   const bool late = time_is_up.exchange(false);
   const std::string what =
       late ? "processor's time"
            : fmt::format("{} {}", limit(cost), kInfo[static_cast<int>(cost)].unit);
-  throw BudgetSpent(error(Code::limit, place ? *place : Loc{},
+  throw BudgetSpent(error(Code::limit, where ? *where : Loc{},
                           "{}: this needs more than the {} that files of this size may use; give "
                           "--budget {} (or more) if the model is meant to be so large",
                           innermost ? innermost->what_ : "working", what, 10 * factor_));
@@ -131,8 +131,8 @@ void release(Cost cost, int64_t bytes) noexcept {
 }
 
 void refuse(Code code, const char* reason) {
-  const Loc* place = Doing::place();
-  throw BudgetSpent(error(code, place ? *place : Loc{}, "{}", reason));
+  const Loc* where = Doing::where();
+  throw BudgetSpent(error(code, where ? *where : Loc{}, "{}", reason));
 }
 
 Doing::Doing(const char* what, const Loc* loc) noexcept
@@ -140,7 +140,7 @@ Doing::Doing(const char* what, const Loc* loc) noexcept
   innermost = this;
 }
 Doing::~Doing() { innermost = outer_; }
-const Loc* Doing::place() noexcept {
+const Loc* Doing::where() noexcept {
   const Doing* at = innermost;
   while (at && !at->loc_) at = at->outer_;
   return at ? at->loc_ : nullptr;

@@ -120,7 +120,7 @@ class Doing {
  private:
   friend class Budget;
   friend void refuse(Code, const char*);
-  static const Loc* place() noexcept;
+  static const Loc* where() noexcept;
   const char* what_;
   const Loc* loc_;
   const Doing* outer_;

@@ -8,7 +8,7 @@
 
 namespace qc {
 
-/// FNV-1a over little-endian words of 8 bytes, so that gigabytes hash at memory speed. Pieces may
+/// FNV-1a over little-endian words of 8 bytes, so that gigabytes hash at memory speed. Chunks may
 /// be split anywhere; a last word that is not full counts with its length.
 class Checksum {
  public:

@@ -45,12 +45,12 @@ void for_each_character(std::string_view text, Plain&& plain, Escape&& escape, B
   }
 }
 
-std::string harmless(std::string_view text, std::string_view kept) {
+std::string harmless(std::string_view text, std::string_view retained) {
   std::string out;
   for_each_character(
       text, [&](std::string_view c) { out += c; },
       [&](uint32_t c) {
-        if (c < 0x80 && kept.find(static_cast<char>(c)) != kept.npos) {
+        if (c < 0x80 && retained.find(static_cast<char>(c)) != retained.npos) {
           out += static_cast<char>(c);
         } else if (c == '\n') {
           out += "\\n";

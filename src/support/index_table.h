@@ -33,7 +33,7 @@ class IndexTable {
     const uint32_t found = find(hash, same);
     if (found != kNone) return found;
     reserve(++count_);
-    place({tag_of(hash), index});
+    put({tag_of(hash), index});
     return index;
   }
 
@@ -46,7 +46,7 @@ class IndexTable {
     return static_cast<uint32_t>((hash * 0x9e3779b97f4a7c15u) >> 32);
   }
   size_t mask() const { return slots_.size() - 1; }
-  void place(Slot slot) {
+  void put(Slot slot) {
     size_t i = slot.tag & mask();
     while (slots_[i].index != kNone) i = (i + 1) & mask();
     slots_[i] = slot;
@@ -57,7 +57,7 @@ class IndexTable {
     std::vector<Slot> old(size);
     old.swap(slots_);
     for (const Slot& slot : old) {
-      if (slot.index != kNone) place(slot);
+      if (slot.index != kNone) put(slot);
     }
   }
 

@@ -9,9 +9,9 @@ namespace qc {
 template <class T>
 Result<T> located(Result<T> result, const Loc& loc) {
   if (result.ok()) return result;
-  Loc& place = result.diag().loc;
-  if (place.file.empty()) place.file = loc.file;
-  if (place.names.empty() && place.op.empty()) place = Loc{place.file, loc.names, loc.op};
+  Loc& where = result.diag().loc;
+  if (where.file.empty()) where.file = loc.file;
+  if (where.names.empty() && where.op.empty()) where = Loc{where.file, loc.names, loc.op};
   return result;
 }
 

@@ -18,7 +18,7 @@ Target gpu(const std::string& architecture, const std::string& generation,
                 .summary = "CUDA C++ for NVIDIA GPUs from " + generation + " on",
                 .language = std::string(Language::cuda),
                 .device = true,
-                .features = {"cuda", "team"},
+                .features = {"cuda", "block"},
                 .architecture = architecture,
                 .only = architecture.ends_with('a'),
                 .facts = std::move(facts)};
@@ -78,9 +78,9 @@ Target any_x86(std::span<const Target> isas) {
   Target out{.name = "x86",
              .summary = "x86-64, the best of the above for the processor it runs on",
              .machine = "__x86_64__",
-             .parts = {"portable"}};
+             .targets = {"portable"}};
   for (const Target& t : isas) {
-    if (t.machine == out.machine) out.parts.insert(out.parts.begin(), t.name);
+    if (t.machine == out.machine) out.targets.insert(out.targets.begin(), t.name);
   }
   return out;
 }
@@ -96,7 +96,7 @@ std::vector<Target> make_targets() {
                  .summary = "CUDA C++ for NVIDIA GPUs, the best for the one it runs on",
                  .language = std::string(Language::cuda),
                  .device = true,
-                 .parts = {"cuda:sm_80", "cuda:sm_75"}});
+                 .targets = {"cuda:sm_80", "cuda:sm_75"}});
   const std::vector<Target> devices = gpus();
   all.insert(all.end(), devices.begin(), devices.end());
   const std::vector<Target> others = {
@@ -203,7 +203,7 @@ Result<Target> find_target(std::string_view name) {
   if (name == "native") {
     const Target* best = nullptr;
     for (const Target& t : all_targets()) {
-      if (runs_here(t) && t.parts.empty()) best = &t;
+      if (runs_here(t) && t.targets.empty()) best = &t;
     }
     return *best;
   }
@@ -217,10 +217,10 @@ Result<Target> find_target(std::string_view name) {
                fmt::join(names, ", "), meant_target(name, names));
 }
 
-std::vector<Target> parts_of(const Target& target) {
-  if (target.parts.empty()) return {target};
+std::vector<Target> targets_of(const Target& target) {
+  if (target.targets.empty()) return {target};
   std::vector<Target> out;
-  for (const std::string& name : target.parts) {
+  for (const std::string& name : target.targets) {
     Result<Target> part = find_target(name);
     QC_CHECK(part.ok(), "a part of a target is none");
     out.push_back(std::move(*part));
@@ -228,12 +228,12 @@ std::vector<Target> parts_of(const Target& target) {
   return out;
 }
 
-Target part_here(const Target& target) {
-  const std::vector<Target> parts = parts_of(target);
-  for (const Target& part : parts) {
+Target target_here(const Target& target) {
+  const std::vector<Target> targets = targets_of(target);
+  for (const Target& part : targets) {
     if (runs_here(part)) return part;
   }
-  return parts.back();
+  return targets.back();
 }
 
 }  // namespace qc

@@ -39,7 +39,7 @@ struct Target {
   bool only = false;
   /// Targets between which generated code chooses when it runs, best first; the last runs on all of
   /// the machine's processors. None: the target itself.
-  std::vector<std::string> parts = {};
+  std::vector<std::string> targets = {};
   /// What the machine that it stands for can do; parts have their own.
   Facts facts = {};
 
@@ -57,8 +57,8 @@ std::string nvcc_flag(const Target& target);
 /// Whether this machine runs code for it.
 bool runs_here(const Target& target);
 /// The targets that code for `target` consists of: its parts, or itself.
-std::vector<Target> parts_of(const Target& target);
+std::vector<Target> targets_of(const Target& target);
 /// The part that a run takes on this machine; the last where it can run none.
-Target part_here(const Target& target);
+Target target_here(const Target& target);
 
 }  // namespace qc

@@ -9,7 +9,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from conformance import ALL, LIGHT, Suite
 
 
-def told(report: str) -> str:
+def summary(report: str) -> str:
     """A report without the numbers of cases that differ: onnx computes what it expects on the machine itself."""
     return re.sub(r"\| differs \| .*", "| differs |", report)
 
@@ -18,7 +18,7 @@ def check(suite: Suite, outcomes) -> None:
     """Nothing is lost, and the report says what this run says."""
     assert suite.regressions(outcomes) == []
     assert set(suite.passing.read_text().split()) == {o.name for o in outcomes if o.passes}
-    assert told(suite.report_file.read_text()) == told(suite.report(outcomes)), "run tests/conformance/conformance.py BUILD --bless"
+    assert summary(suite.report_file.read_text()) == summary(suite.report(outcomes)), "run tests/conformance/conformance.py BUILD --bless"
 
 
 @pytest.fixture(scope="module")

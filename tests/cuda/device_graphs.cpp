@@ -137,7 +137,7 @@ void linear(Maker& m, int64_t rows, int64_t k, int64_t n, int kind) {
 }
 
 /// What is stored as codes, with scales that are known or found: all types and ways.
-AttrMap ending(int way, DType dtype, AttrMap more) {
+AttrMap epilogue(int way, DType dtype, AttrMap more) {
   if (way == 0) {
     more["to"] = Maker::format(dtype, 7);
     return more;
@@ -151,7 +151,7 @@ AttrMap ending(int way, DType dtype, AttrMap more) {
 void stored(Maker& m, const std::string& op, const std::vector<Value*>& inputs, int way,
             DType dtype, AttrMap attrs) {
   m.emit(op + (way == 0 ? "_quantize" : "_quantize_dynamic"), inputs,
-         ending(way, dtype, std::move(attrs)));
+         epilogue(way, dtype, std::move(attrs)));
 }
 
 /// Rows of several lengths: short, odd, of more than one block of a reduction, of fewer elements
@@ -178,11 +178,11 @@ void rows(Maker& m, const Ints& shape, int way, DType dtype) {
     stored(m, "rotary", {x, m.constant(shape), m.constant(width), m.constant(width)}, way, dtype,
            {{"norm", true}, {"eps", 1e-5}});
   }
-  if (way != 0) m.emit("quantize_dynamic", {x}, ending(way, dtype, {}));
+  if (way != 0) m.emit("quantize_dynamic", {x}, epilogue(way, dtype, {}));
 }
 
 /// Norms of so many rows of two blocks that several are computed together, with a rest; columns of
-/// codes are whole pieces of 16 bytes, or not.
+/// codes are whole vectors of 16 bytes, or not.
 void many_rows(Maker& m, int64_t width, int way) {
   const Ints shape{513, width};
   Value* const x = m.codes(shape, way == 0 ? DType::i8 : DType::u8, 7);
@@ -244,7 +244,7 @@ void strips(Maker& m, DType dtype, int64_t width) {
   }
 }
 
-/// Elements in pieces: with a rest, in rows that pieces fit and that they do not, with operands
+/// Elements in vectors: with a rest, in rows that vectors fit and that they do not, with operands
 /// that are the same for a row, for a column or for all.
 void elements(Maker& m, const Ints& shape) {
   Value* const x = m.input(shape);

@@ -2,7 +2,7 @@
 // the files, and N random quantized graphs, as device programs in process, and writes each distinct
 // call with its operands and the bytes that it makes. Graphs run as they are and as a compilation
 // lowers them, with the variants that are chosen and with those that would cost more, each forced
-// in turn. tools/gpu_check replays the calls on a GPU.
+// one after another. tools/gpu_check replays the calls on a GPU.
 //
 // A record, numbers little-endian: u32 length and the symbol; i64 units; u32 bytes and the
 // parameters; u32 count and the operands, each i64 bytes (-1: absent) and the bytes; the results
@@ -205,7 +205,7 @@ class Recorder {
       from.push_back(!in_views[i].present() ? nullptr : in[i].empty() ? nothing : in[i].data());
     for (size_t i = 0; i < out.size(); ++i)
       to.push_back(!out_views[i].present() ? nullptr : out[i].empty() ? nothing : out[i].data());
-    if (!std::holds_alternative<ParallelStep>(step.op) || !body.part) {
+    if (!std::holds_alternative<ParallelStep>(step.op) || !body.subrange) {
       body.run(params.data(), from.data(), to.data());
       return;
     }
@@ -214,7 +214,7 @@ class Recorder {
       std::vector<const void*> own_from = from;
       std::vector<void*> own_to = to;
       int32_t units[4] = {unit, unit + 1, 0, 0};
-      body.part(own.data(), own_from.data(), own_to.data(), units);
+      body.subrange(own.data(), own_from.data(), own_to.data(), units);
       body.run(own.data(), own_from.data(), own_to.data());
     }
   }

@@ -42,7 +42,7 @@ struct operand {
 };
 
 struct result {
-  int64_t size, place;
+  int64_t size, position;
   const unsigned char *expected, *written;
   std::string type;
 };
@@ -86,9 +86,9 @@ struct memory {
   int64_t shift = 0;  // of all places, from those that are aligned to 256 bytes
   int64_t add(int64_t size) {
     if (size < 0) return -1;
-    const int64_t place = (int64_t)image.size() + shift;
-    image.resize((size_t)((place + size + 256 + 255) / 256 * 256));
-    return place;
+    const int64_t position = (int64_t)image.size() + shift;
+    image.resize((size_t)((position + size + 256 + 255) / 256 * 256));
+    return position;
   }
   void upload(cudaStream_t stream) {
     if ((int64_t)image.size() > room) {
@@ -107,19 +107,19 @@ int64_t run(const replay_entry& entry, int64_t shift, const unsigned char* param
             const std::vector<operand>& operands, std::vector<result>& results, memory& m,
             qk_queue& queue) {
   replay_arguments a = {};
-  std::vector<int64_t> places;
+  std::vector<int64_t> positions;
   m.image.clear();
   m.shift = shift;
   for (const operand& o : operands) {
-    places.push_back(m.add(o.size));
-    if (o.size > 0) memcpy(m.image.data() + places.back(), o.data, (size_t)o.size);
+    positions.push_back(m.add(o.size));
+    if (o.size > 0) memcpy(m.image.data() + positions.back(), o.data, (size_t)o.size);
   }
-  for (result& r : results) r.place = m.add(r.size);
+  for (result& r : results) r.position = m.add(r.size);
   m.upload(queue.stream);
   for (size_t i = 0; i < operands.size(); ++i)
-    a.in[i] = places[i] < 0 ? nullptr : m.device + places[i];
+    a.in[i] = positions[i] < 0 ? nullptr : m.device + positions[i];
   for (size_t i = 0; i < results.size(); ++i)
-    a.out[i] = results[i].place < 0 ? nullptr : m.device + results[i].place;
+    a.out[i] = results[i].position < 0 ? nullptr : m.device + results[i].position;
   must(entry.launch(&queue, params, units, &a), entry.symbol);
   must(cudaMemcpyAsync(m.image.data(), m.device, m.image.size(), cudaMemcpyDeviceToHost,
                        queue.stream),
@@ -128,7 +128,7 @@ int64_t run(const replay_entry& entry, int64_t shift, const unsigned char* param
   int64_t wrong = 0;
   for (size_t i = 0; i < results.size(); ++i) {
     const int64_t at =
-        results[i].size < 0 ? -1 : difference(results[i], m.image.data() + results[i].place);
+        results[i].size < 0 ? -1 : difference(results[i], m.image.data() + results[i].position);
     if (at < 0) continue;
     printf("WRONG %s: %lld bytes from aligned places, result %zu differs at byte %lld of %lld\n",
            entry.symbol, (long long)shift, i, (long long)at, (long long)results[i].size);

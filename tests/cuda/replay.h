@@ -6,7 +6,7 @@
 
 #include "runtime/cuda/launch.h"
 // Headers of kernels stand after launch.h, as in generated code.
-#include "kernels/common/pieces.h"
+#include "kernels/common/vectors.h"
 // cuda.h says how bodies are inlined, so it comes before them.
 #include "kernels/common/cuda.h"
 

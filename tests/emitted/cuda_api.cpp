@@ -35,9 +35,9 @@ static int is_answer(int at, int image, cudaStream_t stream) {
 
 static void check_pointers(digits_handle* h, cudaStream_t stream) {
   int good = 1;
-  for (int turn = 0; turn < 6 && good; ++turn) {
-    for (int i = 0; i < IMAGES; ++i) good = good && run(h, i, (i + turn) % IMAGES, stream) == 0;
-    for (int i = 0; i < IMAGES; ++i) good = good && is_answer((i + turn) % IMAGES, i, stream);
+  for (int round = 0; round < 6 && good; ++round) {
+    for (int i = 0; i < IMAGES; ++i) good = good && run(h, i, (i + round) % IMAGES, stream) == 0;
+    for (int i = 0; i < IMAGES; ++i) good = good && is_answer((i + round) % IMAGES, i, stream);
   }
   check("pointers that change on every call", good, h);
 }
@@ -45,7 +45,7 @@ static void check_pointers(digits_handle* h, cudaStream_t stream) {
 static void check_streams(digits_handle* h, const cudaStream_t* streams) {
   digits_handle* const other = made(NULL);
   int good = 1;
-  for (int turn = 0; turn < 50 && good; ++turn)
+  for (int round = 0; round < 50 && good; ++round)
     good = run(h, 0, 0, streams[0]) == 0 && run(other, 1, 1, streams[1]) == 0;
   good = good && is_answer(0, 0, streams[0]) && is_answer(1, 1, streams[1]);
   check("two handles on two streams at once", good, other);
@@ -54,17 +54,17 @@ static void check_streams(digits_handle* h, const cudaStream_t* streams) {
 
 // Handles of threads, each on a stream of its own.
 static void check_threads(void) {
-  enum { TURNS = 30 };
+  enum { ROUNDS = 30 };
   int good[IMAGES] = {};
   std::thread threads[IMAGES];
   for (int i = 0; i < IMAGES; ++i) {
     threads[i] = std::thread([i, &good] {
       cudaStream_t stream = NULL;
       digits_handle* h = NULL;
-      int turn = 0;
+      int round = 0;
       good[i] = cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) == cudaSuccess &&
                 digits_create(NULL, &h) == DIGITS_OK;
-      while (good[i] && turn++ < TURNS) good[i] = run(h, i, i, stream) == 0;
+      while (good[i] && round++ < ROUNDS) good[i] = run(h, i, i, stream) == 0;
       good[i] = good[i] && is_answer(i, i, stream);
       digits_destroy(h);
       (void)cudaStreamDestroy(stream);
@@ -84,7 +84,7 @@ static void check_asynchronous(digits_handle* h, cudaStream_t stream) {
   queue.stream = stream;
   int good = run(h, 0, 0, stream) == 0 && cudaStreamSynchronize(stream) == cudaSuccess &&
              cudaMemGetInfo(&before, &all) == cudaSuccess && qk_hold(&queue, 1000) == cudaSuccess;
-  for (int turn = 0; turn < 20 && good; ++turn) good = run(h, 0, 0, stream) == 0;
+  for (int round = 0; round < 20 && good; ++round) good = run(h, 0, 0, stream) == 0;
   const int busy = cudaStreamQuery(stream) == cudaErrorNotReady;
   good = good && is_answer(0, 0, stream) && cudaMemGetInfo(&after, &all) == cudaSuccess;
   check("runs return before they are done", good && busy, h);
@@ -121,7 +121,8 @@ static void check_capturing(digits_handle* h, cudaStream_t stream, const char* w
   good = good && run(h, 0, 0, stream) == 0 && run(h, 1, 1, stream) == 0;
   good = cudaStreamEndCapture(stream, &graph) == cudaSuccess && good;
   good = good && cudaGraphInstantiate(&exec, graph, 0) == cudaSuccess;
-  for (int turn = 0; turn < 2 && good; ++turn) good = cudaGraphLaunch(exec, stream) == cudaSuccess;
+  for (int round = 0; round < 2 && good; ++round)
+    good = cudaGraphLaunch(exec, stream) == cudaSuccess;
 #endif
   check(what, good && is_answer(0, 0, stream) && is_answer(1, 1, stream), h);
 #if !defined(QK_CUDA_ON_HOST)

@@ -114,7 +114,7 @@ static void check_many(void) {
 
 #if defined(QK_CUDA_ON_HOST)
 
-// Every call of the runtime fails in turn, alone and with all that follow.
+// Every call of the runtime fails one after another, alone and with all that follow.
 static void check_calls(void) {
   static const char* const calls[] = {"cudaGetDevice",
                                       "cudaSetDevice",

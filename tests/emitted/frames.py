@@ -47,9 +47,9 @@ def measure(compiler, options, source, folder, include=()):
     subprocess.run([*command, "-o", folder / "k.o"], check=True)
     frames = {}
     for line in (folder / "k.su").read_text().splitlines():
-        place, size, kind = line.split("\t")
-        assert kind in ("static", "dynamic,bounded"), f"{place}: {kind}"
-        name = place.rsplit(":", 1)[1].split(".")[0]  # copies of a function, made by the compiler, count as one
+        position, size, kind = line.split("\t")
+        assert kind in ("static", "dynamic,bounded"), f"{position}: {kind}"
+        name = position.rsplit(":", 1)[1].split(".")[0]  # copies of a function, made by the compiler, count as one
         frames[name] = max(frames.get(name, 0), int(size))
     arm = named and named[1] in ARM_SETS
     disassembler = "llvm-objdump" if arm else "objdump"

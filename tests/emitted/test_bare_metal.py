@@ -26,10 +26,10 @@ def projects(quantc, models, root, tmp_path_factory):
     rng = np.random.default_rng(0)
     np.savez(folder / "codes.npz", in_0=rng.integers(-128, 128, (1, 1, 8, 8), dtype=np.int8))
     np.savez(folder / "floats.npz", in_0=rng.random((1, 1, 8, 8), dtype=np.float32))
-    forms = {"codes": ["--vectors", folder / "floats.npz"], "no_float": ["--no-float", "--vectors", folder / "codes.npz"],
+    variants = {"codes": ["--vectors", folder / "floats.npz"], "no_float": ["--no-float", "--vectors", folder / "codes.npz"],
              "one_file": ["--single-file", "--vectors", folder / "floats.npz"],
              "one_no_float": ["--single-file", "--no-float", "--vectors", folder / "codes.npz"]}
-    for name, flags in forms.items():
+    for name, flags in variants.items():
         quantc("compile", models / "digits.onnx", "--rules", root / "examples/digits/rules.toml", "--target", "portable",
                "-o", folder / name, "--name", "net", *flags)
     return folder

@@ -191,16 +191,16 @@ def test_generated_c_refuses_computed_indices(name, quantc, tmp_path):
     (tmp_path / "m.ir").write_text(text)
     quantc("compile", tmp_path / "m.ir", "--check-indices", "-o", tmp_path / "out", "--name", "net", "--target", "portable")
     net, arena, index = library_of(tmp_path / "out", "net"), aligned(1 << 14), ctypes.c_int64(77)
-    place = ctypes.c_void_p(arena.ctypes.data)
+    position = ctypes.c_void_p(arena.ctypes.data)
     for good in (True, False, True):
         arrays, wanted = sums(name, good)
-        status = net.net_invoke(pointers(arrays), pointers([np.zeros(8, np.float32)]), place)
-        said = net.net_bad_index(place, ctypes.byref(index))
+        status = net.net_invoke(pointers(arrays), pointers([np.zeros(8, np.float32)]), position)
+        said = net.net_bad_index(position, ctypes.byref(index))
         if good:
             assert status == 0 and said is None
         else:
             assert status == 8 and layer in said.decode() and takes in said.decode() and index.value == wanted
-    assert net.net_bad_index(place, None) is None
+    assert net.net_bad_index(position, None) is None
 
 
 def test_a_position_in_the_state(quantc, tmp_path):
@@ -209,13 +209,13 @@ def test_a_position_in_the_state(quantc, tmp_path):
     quantc("compile", tmp_path / "m.ir", "--check-indices", "-o", tmp_path / "out", "--name", "net", "--target", "portable")
     net, arena, index = library_of(tmp_path / "out", "net"), aligned(1 << 14), ctypes.c_int64()
     state = aligned(1 << 12)
-    place, kept = (ctypes.c_void_p(x.ctypes.data) for x in (arena, state))
-    net.net_reset(kept)
+    position, retained = (ctypes.c_void_p(x.ctypes.data) for x in (arena, state))
+    net.net_reset(retained)
     inputs, outputs = pointers([row := np.ones((1, 2), np.float32)]), pointers([cache := np.zeros((4, 2), np.float32)])
     for step in range(4):
-        assert net.net_invoke(inputs, outputs, place, kept) == 0 and (cache.sum() == 2 * (step + 1))
-    assert net.net_invoke(inputs, outputs, place, kept) == 8 and row.all()
-    assert b"net.store" in net.net_bad_index(place, ctypes.byref(index)) and index.value == 4
+        assert net.net_invoke(inputs, outputs, position, retained) == 0 and (cache.sum() == 2 * (step + 1))
+    assert net.net_invoke(inputs, outputs, position, retained) == 8 and row.all()
+    assert b"net.store" in net.net_bad_index(position, ctypes.byref(index)) and index.value == 4
 
 
 @pytest.mark.parametrize("buckets", ["n=1..8", "n=1..8:buckets=4,8"])
@@ -231,14 +231,14 @@ graph (%0 "a" : i64[n], %1 "b" : i64[n]) {
 ''')
     quantc("compile", tmp_path / "m.ir", "--check-indices", "-o", tmp_path / "out", "--name", "net", "--target", "portable", "--dim", buckets)
     net, arena, index = library_of(tmp_path / "out", "net"), aligned(1 << 16), ctypes.c_int64()
-    place = ctypes.c_void_p(arena.ctypes.data)
+    position = ctypes.c_void_p(arena.ctypes.data)
     for size in (1, 3, 4, 5, 8):
         for bad in (False, True):
             arrays = [np.full(size, 1), np.full(size, 2)]
             arrays[1][-1] = 9 if bad else 0
             dims = (ctypes.c_int64 * 1)(size)
-            status = net.net_invoke(pointers(arrays), pointers([np.zeros((size, 2), np.float32)]), place, dims)
-            said = net.net_bad_index(place, ctypes.byref(index))
+            status = net.net_invoke(pointers(arrays), pointers([np.zeros((size, 2), np.float32)]), position, dims)
+            said = net.net_bad_index(position, ctypes.byref(index))
             assert status == (8 if bad else 0) and (said is not None) == bad, (size, bad, status, said)
             assert not bad or index.value == -7
 

@@ -80,7 +80,7 @@ def test_every_body_for_gpus_is_recorded_and_the_interpreters_bits_are_asked_for
 
 
 def test_gpu_check_measures_on_the_host(gpu_check):
-    """With the quantc that `prepare` put there, at a tiny size: a product, built and run in turns with torch."""
+    """With the quantc that `prepare` put there, at a tiny size: a product, built and run interleaved with torch."""
     tool, folder = gpu_check
     done = subprocess.run([*tool, "bench", folder, "--host", "product 4096"], capture_output=True, text=True)
     assert done.returncode == 0 and "ok     product 4096, 40: 3 more runs give one answer" in done.stdout, done.stdout + done.stderr
@@ -366,7 +366,7 @@ def test_program_copies_at_the_ports(quantc, models, int8):
     assert text.count(" device constant ") == text.count(" constant ") > 10, text
 
 
-def test_channels_are_turned_at_the_edges(quantc, tmp_path):
+def test_channels_are_transposed_at_the_edges(quantc, tmp_path):
     """Three channels in and four out: quantize and dequantize move them to the end and back."""
     rng = np.random.default_rng(1)
     weights = onnx.numpy_helper.from_array(rng.normal(size=(4, 3, 3, 3)).astype(np.float32), "w")
@@ -378,6 +378,6 @@ def test_channels_are_turned_at_the_edges(quantc, tmp_path):
     quantc("calibrate", tmp_path / "m.onnx", "--data", tmp_path / "in.npz", "-o", tmp_path / "rules.toml")
     flags = ["--rules", tmp_path / "rules.toml", "--target", "cuda"]
     text = quantc("inspect", tmp_path / "m.onnx", *flags, "--program").stdout
-    assert "\nquantize_turned_device[" in text and "\ndequantize_turned_device[" in text, text
+    assert "\nquantize_transposed_device[" in text and "\ndequantize_transposed_device[" in text, text
     quantc("compile", tmp_path / "m.onnx", *flags, "-o", tmp_path / "out", "--name", "net", "--vectors", tmp_path / "in.npz")
     assert "bits equal" in make(tmp_path / "out", "HOST=1", "test")

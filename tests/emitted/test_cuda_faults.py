@@ -144,8 +144,8 @@ PARTS = """
 int main(void) {
   digits_handle *h = NULL;
   if (digits_create(NULL, &h) != DIGITS_OK) return 9;
-  const qk_part *const part = h->session.part;
-  printf("%d %d %d\\n", part->capability, (int)part->weight_bytes, (int)(part - h->session.model->parts));
+  const qk_program *const part = h->session.program;
+  printf("%d %d %d\\n", part->capability, (int)part->weight_bytes, (int)(part - h->session.model->programs));
   digits_destroy(h);
   return 0;
 }

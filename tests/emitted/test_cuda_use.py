@@ -122,7 +122,7 @@ def test_handles_of_several_threads_share_nothing(digits, tmp_path):
 
 
 PROFILE = """
-static void told(void *data, const char *layer, const char *kernel, double device_us) {
+static void callback(void *data, const char *layer, const char *kernel, double device_us) {
   ++*(int *)data;
   printf("%s|%s|%d\\n", layer, kernel, device_us >= 0);
 }
@@ -132,12 +132,12 @@ int main(void) {
     digits_config config = {};
     int count = 0;
     config.deployment = deployment;
-    if (digits_create(&config, &h) != DIGITS_OK || digits_profile(h, told, &count) != DIGITS_OK || count != DIGITS_LAUNCHES) return 1;
-    if (digits_profile(h, NULL, NULL) != DIGITS_NULL_POINTER || digits_profile(NULL, told, NULL) != DIGITS_NULL_POINTER) return 2;
+    if (digits_create(&config, &h) != DIGITS_OK || digits_profile(h, callback, &count) != DIGITS_OK || count != DIGITS_LAUNCHES) return 1;
+    if (digits_profile(h, NULL, NULL) != DIGITS_NULL_POINTER || digits_profile(NULL, callback, NULL) != DIGITS_NULL_POINTER) return 2;
     for (int at = 0; at < 3; ++at) {
       static const char *const calls[] = {"cudaEventCreate", "cudaEventRecord", "launch"};
       failing = calls[at];
-      if (digits_profile(h, told, &count) != DIGITS_CUDA_FAILED || !strstr(digits_error_text(h), "failed: out of memory")) return 3;
+      if (digits_profile(h, callback, &count) != DIGITS_CUDA_FAILED || !strstr(digits_error_text(h), "failed: out of memory")) return 3;
       failing = "";
     }
     digits_destroy(h);
@@ -219,7 +219,7 @@ def test_a_state_is_kept_between_runs(cache, deployment):
     library, handle = ctypes.CDLL(str(folder / "out/libnet.so")), ctypes.c_void_p()
     config = (ctypes.c_int * 24)(0, 0, deployment)  # more than the members take
     assert library.net_create(config, ctypes.byref(handle)) == 0
-    told = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_double)(lambda *_: None)
+    callback = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_double)(lambda *_: None)
     figures = (ctypes.c_double * 16)()
     for _ in range(2):
         for row, answer in zip(x, expected):
@@ -227,7 +227,7 @@ def test_a_state_is_kept_between_runs(cache, deployment):
             pointers = [(ctypes.c_void_p * 1)(a.ctypes.data) for a in (np.ascontiguousarray(row), y)]
             assert library.net_run(handle, *pointers, None) == 0
             assert y.tobytes() == answer.tobytes()
-            assert library.net_profile(handle, told, None) == 0 and library.net_analyze(handle, figures) == 0
+            assert library.net_profile(handle, callback, None) == 0 and library.net_analyze(handle, figures) == 0
         assert library.net_reset(handle, None) == 0
     library.net_destroy(handle)
 

@@ -72,7 +72,7 @@ def test_size_of_the_kernel_header(network):
 def test_one_body_of_each_folder_compiles_alone(tmp_path):
     """The parts of one body, each in a file of its own, without a warning; all files in one run of the compiler."""
     sys.path.insert(0, str(ROOT / "cmake"))
-    import kernel_parts
+    import kernel_chunks
     import kernel_tables
     _, texts = kernel_tables.headers_and_sources([ROOT])
     structs = {}
@@ -81,7 +81,7 @@ def test_one_body_of_each_folder_compiles_alone(tmp_path):
             structs.update(kernel_tables.read_structs(text, path))
     bodies = {f"kernels/{path.parent.name}/{file}": symbol for path in sorted(ROOT.glob("kernels/*/kernels.sig"))
               for kernel in kernel_tables.signatures(path, structs) for symbol, _, file, *_ in kernel.bodies if file == "portable.c"}
-    parts, needs, defining = kernel_parts.read_parts(texts, kernel_tables.WHOLE_HEADERS, [sorted(bodies)])
+    parts, needs, defining = kernel_chunks.read_chunks(texts, kernel_tables.WHOLE_HEADERS, [sorted(bodies)])
     for file, symbol in bodies.items():
         taken, left = set(), list(defining(file, symbol))
         while left:

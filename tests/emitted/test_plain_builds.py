@@ -49,8 +49,8 @@ def test_cmake_has_the_flags_of_make(projects, name, tmp_path):
     folder, _ = projects[name]
     (tmp_path / "CMakeLists.txt").write_text(f"cmake_minimum_required(VERSION 3.13)\nproject(mine LANGUAGES C)\nadd_subdirectory({folder} out)\n")
     wanted = re.search(r"^CFLAGS \?= (.*)$", (folder / "Makefile").read_text(), re.M)[1].split()
-    for place in (folder, tmp_path):
-        command = commands(place, tmp_path / f"build_{place.name}")["net.c"]
+    for position in (folder, tmp_path):
+        command = commands(position, tmp_path / f"build_{position.name}")["net.c"]
         assert re.search(r"-O[23]\b", command), command
         assert [flag for flag in wanted if flag.startswith("-m")] == re.findall(r"-m\S+", command), command
 

@@ -22,8 +22,8 @@ MAIN = r"""
 #include "net.h"
 
 enum { MOST = 7 };
-typedef void part_function(const void *call, int32_t first, int32_t last);
-typedef struct { part_function *part; const void *call; int32_t first, last; } range;
+typedef void subrange_function(const void *call, int32_t first, int32_t last);
+typedef struct { subrange_function *part; const void *call; int32_t first, last; } range;
 typedef struct { int parts, calls; } pool;
 
 static void *run_range(void *data) {
@@ -31,12 +31,12 @@ static void *run_range(void *data) {
   r->part(r->call, r->first, r->last);
   return NULL;
 }
-static void cut(range *ranges, int parts, int32_t units, part_function *part, const void *call) {
+static void cut(range *ranges, int parts, int32_t units, subrange_function *part, const void *call) {
   for (int i = 0; i < parts; ++i) {
     ranges[i] = (range){part, call, units * i / parts, units * (i + 1) / parts};
   }
 }
-static void on_threads(void *data, int32_t units, part_function *part, const void *call) {
+static void on_threads(void *data, int32_t units, subrange_function *part, const void *call) {
   pool *p = data;
   range ranges[MOST];
   pthread_t threads[MOST];
@@ -46,7 +46,7 @@ static void on_threads(void *data, int32_t units, part_function *part, const voi
   for (int i = 1; i < p->parts; ++i) pthread_join(threads[i], NULL);
   ++p->calls;
 }
-static void out_of_order(void *data, int32_t units, part_function *part, const void *call) {
+static void out_of_order(void *data, int32_t units, subrange_function *part, const void *call) {
   pool *p = data;
   range ranges[MOST];
   cut(ranges, p->parts, units, part, call);

@@ -86,8 +86,8 @@ def split(d, opset, op):
 def slice_(d, opset, op):
     x = d.array(d.dtype(ALL), d.shape(1))
     axes = d.axes(x.ndim)
-    place = lambda: d.one(0, 1, 2, -1, -2, -9, 9, 2**31 - 1, -(2**31), 2**63 - 1, -(2**63))  # noqa: E731
-    starts, ends, steps = ([place() for _ in axes], [place() for _ in axes], [d.one(1, 1, 2, 3, -1, -2, 9) for _ in axes])
+    position = lambda: d.one(0, 1, 2, -1, -2, -9, 9, 2**31 - 1, -(2**31), 2**63 - 1, -(2**63))  # noqa: E731
+    starts, ends, steps = ([position() for _ in axes], [position() for _ in axes], [d.one(1, 1, 2, 3, -1, -2, 9) for _ in axes])
     if opset < 10:
         return Node("", [x], {"starts": starts, "ends": ends, "axes": [a % x.ndim for a in axes]})
     return Node("", [x, ints(starts), ints(ends), ints(axes), ints(steps)][:5 if d.some(0.8) else 4], {}, (1, 2, 3, 4))
@@ -119,8 +119,8 @@ def scatter(d, opset, op):
     attributes = {"reduction": reduction} if opset >= 16 else {}
     if op == "ScatterND":
         depth = d.int(1, x.ndim)
-        places = np.array(list(np.ndindex(*x.shape[:depth])))
-        index = places[d.rng.permutation(len(places))[:d.int(1, min(4, len(places)))]]
+        positions = np.array(list(np.ndindex(*x.shape[:depth])))
+        index = positions[d.rng.permutation(len(positions))[:d.int(1, min(4, len(positions)))]]
         if reduction != "none":
             index = np.concatenate([index, index[:1]])
         return Node("", [x, index.astype(np.int64), d.array(x.dtype, [len(index), *x.shape[depth:]])], attributes)

@@ -69,13 +69,13 @@ def attention(d, opset, op):
 @maker("RotaryEmbedding")
 def rotary(d, opset, op):
     batch, heads, length, depth = d.int(1, 2), d.int(1, 3), d.int(1, 4), d.one(4, 8)
-    turned = d.one(0, depth // 2) if d.some(0.3) else 0
-    half = (turned or depth) // 2
-    flat, places = d.some(), d.some()
+    rotated = d.one(0, depth // 2) if d.some(0.3) else 0
+    half = (rotated or depth) // 2
+    flat, positions = d.some(), d.some()
     x = d.array(d.dtype(["float32", "float16"]), [batch, length, heads * depth] if flat else [batch, heads, length, depth])
-    caches = [d.array(x.dtype, [6, half] if places else [batch, length, half], 0.0, 0.5) for _ in range(2)]
-    attributes = {"interleaved": d.int(0, 1)} | ({"num_heads": heads} if flat or turned else {}) | ({"rotary_embedding_dim": turned} if turned else {})
-    return Node("", [x, *caches] + ([d.rng.integers(0, 6, [batch, length])] if places else []), attributes)
+    caches = [d.array(x.dtype, [6, half] if positions else [batch, length, half], 0.0, 0.5) for _ in range(2)]
+    attributes = {"interleaved": d.int(0, 1)} | ({"num_heads": heads} if flat or rotated else {}) | ({"rotary_embedding_dim": rotated} if rotated else {})
+    return Node("", [x, *caches] + ([d.rng.integers(0, 6, [batch, length])] if positions else []), attributes)
 
 
 @maker("GridSample")
@@ -193,8 +193,8 @@ def tensor_scatter(d, opset, op):
     batch, length, width, new = d.int(1, 3), d.int(3, 6), d.int(1, 3), d.int(1, 3)
     past = d.array(d.dtype(["float32", "float16", "int64"]), [batch, length, width])
     mode = d.one("linear", "circular")
-    places = d.rng.integers(0, length - new + 1 if mode == "linear" else length, [batch])
-    return Node("", [past, d.array(past.dtype, [batch, new, width])] + ([places] if d.some(0.7) else []), {"mode": mode, "axis": d.one(1, -2)})
+    positions = d.rng.integers(0, length - new + 1 if mode == "linear" else length, [batch])
+    return Node("", [past, d.array(past.dtype, [batch, new, width])] + ([positions] if d.some(0.7) else []), {"mode": mode, "axis": d.one(1, -2)})
 
 
 @maker("Upsample")

@@ -19,8 +19,8 @@ def chosen():
     found = {}
     for line in SAMPLE.read_text().splitlines():
         if line and not line.startswith("#"):
-            dtype, dialect, *places = line.split("\t")
-            found[dtype, dialect] = [(op, int(index)) for op, index in (place.rsplit("#", 1) for place in places)]
+            dtype, dialect, *positions = line.split("\t")
+            found[dtype, dialect] = [(op, int(index)) for op, index in (position.rsplit("#", 1) for position in positions)]
     return found
 
 
@@ -34,8 +34,8 @@ def one_thread():
 
 @pytest.mark.parametrize("dtype, dialect", chosen())
 def test_sample(dtype, dialect, build):
-    places = chosen()[dtype, dialect]
-    samples = [next(s for s in opinfo.samples(op, dtype, dialect, index + 1) if s.index == index) for op, index in places]
+    positions = chosen()[dtype, dialect]
+    samples = [next(s for s in opinfo.samples(op, dtype, dialect, index + 1) if s.index == index) for op, index in positions]
     results = run_samples(samples, dialect, build, compiled=True, together=len(samples))
     assert len(results) == len(samples)
     assert not unexplained("opinfo", results)

@@ -105,7 +105,7 @@ class Checks:
 
 class Soak:
     def __init__(self, program: str, out: Path, seed: int, scratch: Path) -> None:
-        self.kept, self.scratch, self.source, self.checks = out, scratch, Source(seed), Checks(scratch)
+        self.retained, self.scratch, self.source, self.checks = out, scratch, Source(seed), Checks(scratch)
         for path in (out, scratch / "out", scratch / "tmp"):
             path.mkdir(parents=True, exist_ok=True)
         self.server = Server(program, scratch / "log", scratch)
@@ -131,15 +131,15 @@ class Soak:
         name = " ".join(command).replace(f"{self.scratch}/", "").replace(f"{ROOT}/", "")
         for heap, figure in ((self.slowest, seconds), (self.largest, memory)):
             (heapq.heappush if len(heap) < LISTED else heapq.heappushpop)(heap, (figure, i, name))
-        kept = {entry[1] for entry in self.slowest + self.largest}
+        retained = {entry[1] for entry in self.slowest + self.largest}
         if wrong:
             self.findings += 1
             said = (out + err)[-400:].decode(errors="replace")
             print(f"FINDING {i}: {wrong}; {seconds:.1f} s, {memory >> 20} MB: {name}\n  {said}", flush=True)
-        if wrong or i in kept and (seconds > 1 or memory > 1 << 27):
-            (self.kept / f"{i:06}").mkdir(exist_ok=True)
+        if wrong or i in retained and (seconds > 1 or memory > 1 << 27):
+            (self.retained / f"{i:06}").mkdir(exist_ok=True)
             for path in files:
-                shutil.copy(path, self.kept / f"{i:06}")
+                shutil.copy(path, self.retained / f"{i:06}")
 
     def report(self, count: int, seed: int) -> None:
         print(f"{count} files of seed {seed}, {self.findings} findings")

@@ -22,11 +22,12 @@ namespace fs = std::filesystem;
 
 constexpr size_t kSmall = 8 * 1024;  // files up to this size are cut and changed at every byte
 
-std::vector<std::string> files_in(const char* folder, std::initializer_list<const char*> endings) {
+std::vector<std::string> files_in(const char* folder,
+                                  std::initializer_list<const char*> extensions) {
   std::vector<std::string> out;
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-    for (const char* ending : endings) {
-      if (entry.path().extension() == ending) out.push_back(entry.path().string());
+    for (const char* extension : extensions) {
+      if (entry.path().extension() == extension) out.push_back(entry.path().string());
     }
   }
   std::sort(out.begin(), out.end());

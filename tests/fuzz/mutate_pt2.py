@@ -15,14 +15,14 @@ NUMBERS = [0, 1, -1, 2, 3, 4, 7, 8, 64, 1000, 2**31 - 1, 2**31, -2**31, 2**40, 2
 STAMP = (2024, 1, 1, 0, 0, 0)
 
 
-def places(value, found=None, holder=None, key=None):
+def positions(value, found=None, holder=None, key=None):
     """Every (container, key) of a JSON value."""
     found = [] if found is None else found
     if holder is not None:
         found.append((holder, key))
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for k, v in items:
-        places(v, found, value, k)
+        positions(v, found, value, k)
     return found
 
 
@@ -37,7 +37,7 @@ class Mutator:
             name = next(n for n in members if n.endswith(("models/model.json", "serialized_exported_program.json")))
             document = json.loads(members[name])
             self.models.append((members, name, document))
-            for holder, key in places(document):
+            for holder, key in positions(document):
                 if isinstance(holder[key], str):
                     self.texts.setdefault(str(key), []).append(holder[key])
 
@@ -45,7 +45,7 @@ class Mutator:
         """Mostly another value of the same type; now and then another structure."""
         r = self.random
         part = document["graph_module"] if r.random() < 0.9 else document
-        found = places(part)
+        found = positions(part)
         if r.random() < 0.7:
             found = [(h, k) for h, k in found if isinstance(h[k], (bool, int, float, str)) and k != "metadata"]
         holder, key = r.choice(found)
@@ -70,7 +70,7 @@ class Mutator:
         elif action < 0.45 and isinstance(holder, list):
             r.shuffle(holder)
         elif action < 0.9:  # another part of the document, of the same name where there is one
-            others = [(h, k) for h, k in places(document) if k == key and type(h[k]) is type(holder[key])]
+            others = [(h, k) for h, k in positions(document) if k == key and type(h[k]) is type(holder[key])]
             other, at = r.choice(others)
             holder[key] = copy.deepcopy(other[at])
         else:

@@ -12,7 +12,7 @@ import onnx
 
 CORPUS = Path(__file__).resolve().parent / "corpus"
 MAX_BYTES = 1500
-FORMS = "2103"  # of export_cases.py, most useful first
+VARIANTS = "2103"  # of export_cases.py, most useful first
 
 
 def candidates(cases: Path) -> dict[str, list[Path]]:
@@ -22,7 +22,7 @@ def candidates(cases: Path) -> dict[str, list[Path]]:
         if path.stat().st_size > MAX_BYTES:
             continue
         model = onnx.load(path)
-        rank = (len(model.graph.node), FORMS.index(path.stem[-1]), path.stat().st_size, path.parent.name)
+        rank = (len(model.graph.node), VARIANTS.index(path.stem[-1]), path.stat().st_size, path.parent.name)
         for op in {n.op_type for n in model.graph.node}:
             found.setdefault(op, []).append((rank, path))
     return {op: [p for _, p in sorted(paths)] for op, paths in sorted(found.items())}

@@ -18,7 +18,7 @@ def test_commands_on_some_mutated_files(build, tmp_path):
 
 
 def without_a_part(model: onnx.ModelProto):
-    """The model with one operand, result or attribute of a node left out, in turn."""
+    """The model with one operand, result or attribute of a node left out, one after another."""
     for n, node in enumerate(model.graph.node):
         for part in ("input", "output", "attribute"):
             for i in range(len(getattr(node, part))):

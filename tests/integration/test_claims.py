@@ -27,7 +27,7 @@ def test_numbers_that_reports_give_are_described(root):
 @pytest.mark.parametrize("command", ["compile", "explain", "inspect", "run", "validate"])
 def test_help_names_every_kind_of_model(quantc, command):
     said = " ".join(quantc(command, "--help").stdout.split())
-    assert all(ending in re.search(r"MODEL.*?(?=\s-|$)", said)[0] for ending in (".onnx", ".pt2", ".fx.json", ".ir"))
+    assert all(suffix in re.search(r"MODEL.*?(?=\s-|$)", said)[0] for suffix in (".onnx", ".pt2", ".fx.json", ".ir"))
 
 
 def test_sizes_in_the_header_are_those_that_the_page_names(quantc, models, root, tmp_path):

@@ -55,9 +55,9 @@ def test_passes_are_printed_timed_and_named(quantc, model, tmp_path):
 
 def test_programs_are_printed_after_their_passes(quantc, model, tmp_path):
     names = [line.split()[1] for line in quantc("passes").stdout.splitlines() if line[0] != " "]
-    assert names.index("assign_layouts") < names.index("fuse_epilogues") < names.index("select_kernels") < names.index("place_buffers")
-    out = quantc("compile", *model, "-o", tmp_path / "out", "--print-ir-after", "fuse_epilogues", "--print-ir-after", "place_buffers").stdout
-    fused, placed = out.split("// after place_buffers")
+    assert names.index("assign_layouts") < names.index("fuse_epilogues") < names.index("select_kernels") < names.index("assign_offsets")
+    out = quantc("compile", *model, "-o", tmp_path / "out", "--print-ir-after", "fuse_epilogues", "--print-ir-after", "assign_offsets").stdout
+    fused, placed = out.split("// after assign_offsets")
     assert re.search(r"^conv\[f32\]\(x=.*\{n = 1.*nhwc = 1.*\} -> \(y=", fused, re.M) and " : qk_conv" not in fused
     assert " : qk_conv_nhwc_f32" in placed and "@ 0" in placed
     done = quantc("compile", *model, "-o", tmp_path / "out", "--disable-pass", "select_kernels", status=1)
@@ -83,7 +83,7 @@ def test_every_pass_over_programs_prints_and_has_goldens(quantc, root, tmp_path)
     shared, placed = (re.compile(p, re.M) for p in (r"^%\d+ = %\d+ \+ \d+, ", r"^%\d+ arena \d+ @ "))
     assert len(shared.findall(texts["elide_copies"])) > len(shared.findall(texts["reorder_steps"]))
     assert len(shared.findall(texts["share_in_place"])) >= len(shared.findall(texts["elide_copies"]))
-    assert placed.search(texts["place_buffers"]) and not placed.search(texts["share_in_place"])
+    assert placed.search(texts["assign_offsets"]) and not placed.search(texts["share_in_place"])
 
 
 def test_wrong_passes_are_refused(quantc, model, tmp_path):

@@ -51,8 +51,8 @@ def test_a_partial_file_is_filled_in(quantc, net, tmp_path):
 
 
 def test_what_a_partial_file_says_stays(quantc, net, tmp_path):
-    kept = calibrated(quantc, net, tmp_path, "[[rule]]\npattern = 'fc1'\ndtype = 'float32'\n\n[[rule]]\npattern = 'fc2'\nscale = 0.5\n")
-    assert kept["fc1"]["dtype"] == "float32" and "scale" not in kept["fc1"] and kept["fc2"]["scale"] == 0.5 and "input_scale" in kept["fc2"]
+    retained = calibrated(quantc, net, tmp_path, "[[rule]]\npattern = 'fc1'\ndtype = 'float32'\n\n[[rule]]\npattern = 'fc2'\nscale = 0.5\n")
+    assert retained["fc1"]["dtype"] == "float32" and "scale" not in retained["fc1"] and retained["fc2"]["scale"] == 0.5 and "input_scale" in retained["fc2"]
     said = quantc("explain", net / "m.onnx", "--rules", tmp_path / "r.toml").stdout
     assert re.search(r"^fc1\S* +\w+ +float", said, re.M) and re.search(r"^fc2 +qlinear +integer|^fc2 +\w+ +integer", said, re.M)
     dynamic = calibrated(quantc, net, tmp_path, "[[rule]]\npattern = 'fc1'\nkind = 'dynamic'\n")

@@ -438,10 +438,10 @@ CASES = [v for k, v in list(globals().items()) if callable(v) and re.match(
 @pytest.mark.parametrize("case", CASES, ids=lambda c: c.__name__)
 def test_is_refused(case, root, tmp_path, quantc):
     args = (tmp_path, root) if case.__code__.co_argcount == 2 else (tmp_path,)
-    model, pattern, *place = case(*args)
+    model, pattern, *position = case(*args)
     if not isinstance(model, Path):
         data = model if isinstance(model, bytes) else model.SerializeToString()
-        model = tmp_path / (place[0] if place else "m.onnx")
+        model = tmp_path / (position[0] if position else "m.onnx")
         model.write_bytes(data)
     before = sorted(tmp_path.rglob("*"))
     done = subprocess.run([os.environ.get("QUANTC", root / "build/bin/quantc"), "compile", model, "-o", tmp_path / "out"],

@@ -13,7 +13,7 @@ import pytest
 from onnx import helper
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
-from tests.fuzz.mutate_pt2 import places
+from tests.fuzz.mutate_pt2 import positions
 from tests.support.limited import limited
 from tests.support.onnx_models import node, save, value, weight
 
@@ -122,7 +122,7 @@ def test_sizes_of_exported_programs(size, where, tmp_path):
             if name.endswith("models/model.json"):
                 document = json.loads(data)
                 values = document["graph_module"]["graph"]["tensor_values"]
-                for holder, key in [p for w in where for p in places(values[w]["sizes"]) if p[1] == "expr_str"]:
+                for holder, key in [p for w in where for p in positions(values[w]["sizes"]) if p[1] == "expr_str"]:
                     holder[key] = size
                 data = json.dumps(document)
             new.writestr(name, data)

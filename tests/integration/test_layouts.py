@@ -54,7 +54,7 @@ def test_floats_keep_their_order_of_summation(quantc, models):
 def test_quantize_writes_channels_last(quantc, tmp_path):
     model = quantized_classifier(tmp_path / "net.onnx")
     program = quantc("inspect", model, "--dim", "n=2", "--program", "--target", "portable").stdout
-    assert "\nquantize_turned[" in program and "\nstrided" not in program
+    assert "\nquantize_transposed[" in program and "\nstrided" not in program
 
 
 @pytest.mark.parametrize("flags", [[], FOLD])

@@ -64,9 +64,9 @@ def test_of_two_runs_into_one_folder_one_remains(quantc, tmp_path, fresh):
         sets.append(files(tmp_path / f"out{seed}"))
     assert sets[0] != sets[1]
     out = tmp_path / "both"
-    for turn in range(12):
+    for round_ in range(12):
         if fresh:
-            out = tmp_path / f"both{turn}"
+            out = tmp_path / f"both{round_}"
         runs = [start("compile", tmp_path / f"{seed}.onnx", "-o", out, "--name", "net", "--weights", "file", "--target", "portable")
                 for seed in (1, 2)]
         for run in runs:
@@ -215,10 +215,10 @@ def test_closed_standard_files_stay_out_of_the_outputs(quantc, model, tmp_path):
     assert files(tmp_path / "a") == files(tmp_path / "b")
 
 
-@pytest.mark.parametrize("form", ["literal", "incbin", "file"])
-def test_own_files_are_replaced_and_no_others(quantc, model, tmp_path, form):
+@pytest.mark.parametrize("storage", ["literal", "incbin", "file"])
+def test_own_files_are_replaced_and_no_others(quantc, model, tmp_path, storage):
     out = tmp_path / "out"
-    compile = ("compile", model, "-o", out, "--weights", form)
+    compile = ("compile", model, "-o", out, "--weights", storage)
     quantc(*compile)
     first = files(out)
     product(model, 2)

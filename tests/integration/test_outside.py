@@ -64,7 +64,7 @@ def test_the_example_shows_every_function_of_the_api(root):
         text = re.sub(r"//.*", "", header.read_text())
         text = re.sub(r"(?s)private:.*?\n};", "};", text)
         declared |= set(re.findall(r"[\w>&*] [&*]?(\w+)\((?!\*)", text)) - {"bool", "sizeof"}
-    assert {"load", "analyze", "parse_rules", "benchmark", "erase", "keep_forms"} <= declared and len(declared) > 40
+    assert {"load", "analyze", "parse_rules", "benchmark", "erase", "limit_program_cache"} <= declared and len(declared) > 40
     assert not [name for name in sorted(declared) if not re.search(rf"\b{name}(<\w+>)?\(", shown)]
 
 
@@ -179,8 +179,8 @@ def test_an_instruction_set_is_a_row_of_a_table(root, build, models, tmp_path):
     header = (tmp_path / "one/net_kernels.h").read_text()
     assert "#define QK_TARGET_BF16 1" in header and '#pragma GCC target("avx2,fma,avx512f,avx512bw,avx512vl,avx512dq,avx512vnni,avx512bf16")' in header
     sh("make", "-C", tmp_path / "one", "libnet.a")
-    parts = re.findall(r"net_x86_\w+_part\(dims", (tmp_path / "all/net.c").read_text())
-    assert parts[0] == "net_x86_bf16_part(dims" and len(parts) >= 3
+    parts = re.findall(r"net_x86_\w+_steps\(dims", (tmp_path / "all/net.c").read_text())
+    assert parts[0] == "net_x86_bf16_steps(dims" and len(parts) >= 3
     assert "x86-bf16" not in sh(build / "bin" / "quantc", "targets")
 
 

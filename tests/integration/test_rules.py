@@ -153,15 +153,15 @@ def test_explain_proves_sums_and_measures_weights(quantc, model):
         w = parts[weights].astype(np.float64)
         scale = float(np.float32(0.02))
         codes = np.rint(w / scale)
-        kept = np.clip(codes, -128, 127)
-        assert node["weights"]["saturated"] == int((codes != kept).sum())
-        noise = ((kept * scale - w) ** 2).sum()
+        retained = np.clip(codes, -128, 127)
+        assert node["weights"]["saturated"] == int((codes != retained).sum())
+        noise = ((retained * scale - w) ** 2).sum()
         assert abs(node["weights"]["sqnr_db"] - 10 * np.log10((w ** 2).sum() / noise)) < 0.01
-        sums = np.abs(kept).reshape(len(kept), -1).sum(1)
-        assert node["sum"]["terms"] == kept[0].size
+        sums = np.abs(retained).reshape(len(retained), -1).sum(1)
+        assert node["sum"]["terms"] == retained[0].size
         assert node["sum"]["weight_sum"] == sums.max()
         largest = max(127 - 2, 128 + 2)
-        codes_b = np.zeros(len(kept))
+        codes_b = np.zeros(len(retained))
         if bias:
             codes_b = np.rint(parts[bias].astype(np.float64) / (float(np.float32(0.03)) * scale))
         assert node["sum"]["bound"] == (sums * largest + np.abs(codes_b)).max()

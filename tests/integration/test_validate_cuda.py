@@ -68,7 +68,7 @@ def test_calls_without_their_first_result(quantc, tmp_path, producer):
     (tmp_path / "net.ir").write_text(NO_FIRST_RESULT.replace("PRODUCER", producer))
     net = (tmp_path / "net.ir", "--target", "cuda:sm_75", "--allow-host")
     program = quantc("inspect", *net, "--program").stdout
-    assert re.search(r"^\w+_quantize_team\[.*-> \(floats=.*ranges=", program, re.M), program
+    assert re.search(r"^\w+_quantize_block\[.*-> \(floats=.*ranges=", program, re.M), program
     report = json.loads(quantc("validate", *net, "--random", "1", "--host", "--json").stdout)
     assert report["ok"] and sum(c["run"] == "cuda:sm_75" and c["bits_equal"] for c in report["comparisons"]) == 4, report
 

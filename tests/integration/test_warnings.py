@@ -176,10 +176,10 @@ def test_codes_that_a_target_has_no_vector_kernels_for(quantc, models, root, tmp
     for name, flags in {"int16": ["--activations", "int16"], "some": ["--rules", tmp_path / "linear.toml"]}.items():
         rules[name] = tmp_path / f"{name}.toml"
         quantc("calibrate", digits, "--data", root / "examples/digits/calibration.npz", "-o", rules[name], *flags)
-    def said(form, target):
-        return quantc("compile", digits, "--rules", rules[form], "--target", target, "-o", tmp_path / f"{form}_{target}", "--name", "net").stderr
+    def said(precision, target):
+        return quantc("compile", digits, "--rules", rules[precision], "--target", target, "-o", tmp_path / f"{precision}_{target}", "--name", "net").stderr
     for target in ("x86-avx2", "x86", "aarch64-dotprod"):
         assert said("int16", target).count("100 % of the multiply-accumulates are of 16-bit codes, for which the target has no vector kernels") == 1
     assert "quantc analyze" in said("int16", "x86-avx512vnni")
-    for form, target in (("int16", "portable"), ("int8", "x86-avx2"), ("some", "x86-avx2")):
-        assert "16-bit" not in said(form, target)
+    for precision, target in (("int16", "portable"), ("int8", "x86-avx2"), ("some", "x86-avx2")):
+        assert "16-bit" not in said(precision, target)

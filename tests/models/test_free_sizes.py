@@ -29,11 +29,11 @@ class Attention(nn.Module):
         angle = torch.arange(s)[:, None] * (10 ** -torch.linspace(0, 1, self.depth // 2))[None]
         angle = torch.cat([angle, angle], -1)
 
-        def turn(t):
+        def rotate(t):
             half = self.depth // 2
             return t * angle.cos() + torch.cat([-t[..., half:], t[..., :half]], -1) * angle.sin()
 
-        q, k = turn(q), turn(k)
+        q, k = rotate(q), rotate(k)
         k, v = (t.repeat_interleave(self.heads // self.groups, 1) for t in (k, v))
         y = nn.functional.scaled_dot_product_attention(q, k, v, is_causal=self.causal)
         return self.o(y.transpose(1, 2).reshape(b, s, w))
@@ -237,8 +237,8 @@ def test_what_is_too_large_or_needs_numbers_is_refused_by_name(exported, quantc,
     ("i8[s, s, s]", "neg(%0)", {"s": (7, 1291)}, "a value of 2151685171 bytes at the largest sizes, s=1291"),
     ("i8[s, s, s]", "neg(%0)", {"s": (7, 1290)}, None)])
 def test_values_beyond_32_bits_are_refused_by_the_name_of_their_sizes(shape, op, ranges, says, quantc, tmp_path):
-    kept = "".join(f'  dim "{d}" = {low}..{high}\n' for d, (low, high) in ranges.items())
-    (tmp_path / "m.ir").write_text(f'graph (%0 "x" : {shape}) {{\n{kept}  %1 = {op}\n  return %1\n}}\n')
+    retained = "".join(f'  dim "{d}" = {low}..{high}\n' for d, (low, high) in ranges.items())
+    (tmp_path / "m.ir").write_text(f'graph (%0 "x" : {shape}) {{\n{retained}  %1 = {op}\n  return %1\n}}\n')
     flags = [f for d, (low, high) in ranges.items() for f in ("--dim", f"{d}={low}..{high}")]
     done = quantc("compile", tmp_path / "m.ir", "-o", tmp_path / "c", *flags, status=0 if says is None else 2)
     assert (tmp_path / "c").exists() == (says is None)

@@ -195,16 +195,16 @@ def invoke(net, inputs, like, sizes, n):
     return net.net_invoke(*pointers, ctypes.c_void_p(aligned), (ctypes.c_int64 * 1)(n)), outputs
 
 
-@pytest.mark.parametrize("name, form, flags, rules", [
+@pytest.mark.parametrize("name, suffix, flags, rules", [
     ("attention", "pt2", [], None), ("attention", "onnx", ["--specialise", "size"], None), ("signal", "pt2", ["-O0"], None),
     ("signal", "onnx", [], None), ("attention", "pt2", [], "[[rule]]\npattern = '.*'\nop = 'linear'\nkind = 'dynamic'\n")])
-def test_one_program_for_many_sizes(name, form, flags, rules, quantc, tmp_path):
+def test_one_program_for_many_sizes(name, suffix, flags, rules, quantc, tmp_path):
     """Generated code for a range equals the interpreter bit for bit at every size tried, and PyTorch where nothing is quantized."""
     make, inputs, axis, (low, high), sizes = CASES[name]
     torch.manual_seed(0)
     module = make().eval()
-    model, dims = tmp_path / f"m.{form}", ({axis: Dim("n", min=low, max=high)},)
-    if form == "pt2":
+    model, dims = tmp_path / f"m.{suffix}", ({axis: Dim("n", min=low, max=high)},)
+    if suffix == "pt2":
         export(module, (inputs(high // 2),), dims, model)
         symbol, = symbols(quantc, model)
     else:

@@ -68,7 +68,7 @@ def pairs_by_concat(x):
     return torch.cat((-second, first), -1).view_as(x)
 
 
-def turned(rotate):
+def rotated(rotate):
     return lambda x, c, s: x * c + rotate(x) * s
 
 
@@ -106,9 +106,9 @@ def other_way(x, c, s):
 def part(of, rotate, end=False):
     """The first or last `of` elements of each head turn."""
     def forward(x, c, s):
-        turn, rest = (x[..., -of:], x[..., :-of]) if end else (x[..., :of], x[..., of:])
-        turn = turn * c + rotate(turn) * s
-        return torch.cat((rest, turn) if end else (turn, rest), -1)
+        rotated_part, rest = (x[..., -of:], x[..., :-of]) if end else (x[..., :of], x[..., of:])
+        rotated_part = rotated_part * c + rotate(rotated_part) * s
+        return torch.cat((rest, rotated_part) if end else (rotated_part, rest), -1)
     return forward
 
 
@@ -124,22 +124,22 @@ def in_f64(x, c, s):
 
 # name: how, cosines and sines, how x is laid: heads before steps, after them, or none
 SPELLINGS = {
-    "slices (llama, mistral, gemma, qwen3, falcon)": (turned(half_by_slices), by_halves(), "bhsd"),
-    "chunks (torchtune, esm)": (turned(half_by_chunks), by_halves(), "bhsd"),
-    "split, times -1": (turned(half_by_split), by_halves(), "bhsd"),
-    "unbind of halves": (turned(half_by_unbind), by_halves(), "bhsd"),
+    "slices (llama, mistral, gemma, qwen3, falcon)": (rotated(half_by_slices), by_halves(), "bhsd"),
+    "chunks (torchtune, esm)": (rotated(half_by_chunks), by_halves(), "bhsd"),
+    "split, times -1": (rotated(half_by_split), by_halves(), "bhsd"),
+    "unbind of halves": (rotated(half_by_unbind), by_halves(), "bhsd"),
     "the sum the other way round": (lambda x, c, s: half_by_slices(x) * s + c * x, by_halves(), "bhsd"),
     "sine first in its product": (lambda x, c, s: x * c + s * half_by_slices(x), by_halves(), "bhsd"),
-    "heads after steps (wav2vec2_conformer, vision encoders)": (turned(half_by_slices), by_halves(), "bshd"),
-    "no heads": (turned(half_by_slices), by_halves(), "bsd"),
+    "heads after steps (wav2vec2_conformer, vision encoders)": (rotated(half_by_slices), by_halves(), "bshd"),
+    "no heads": (rotated(half_by_slices), by_halves(), "bsd"),
     "f64 (musicflamingo)": (in_f64, by_halves(), "bhsd"),
     "part of a head (gpt_neox, phi, stablelm, nemotron)": (part(4, half_by_slices), by_halves(4), "bhsd"),
     "the last part of a head (deepseek_v4)": (part(4, pairs_by_strides, end=True), by_neighbours(4), "bhsd"),
     "later tokens (dinov3_vit)": (later_tokens, by_halves(), "bhsd"),
-    "neighbours by strides (gptj, cohere, ernie4_5)": (turned(pairs_by_strides), by_neighbours(), "bshd"),
-    "neighbours, reshaped (roformer)": (turned(pairs_reshaped), by_neighbours(), "bhsd"),
-    "neighbours by unbind (sam2_video, vjepa2)": (turned(pairs_by_unbind), by_neighbours(), "bhsd"),
-    "neighbours by concat": (turned(pairs_by_concat), by_neighbours(), "bhsd"),
+    "neighbours by strides (gptj, cohere, ernie4_5)": (rotated(pairs_by_strides), by_neighbours(), "bshd"),
+    "neighbours, reshaped (roformer)": (rotated(pairs_reshaped), by_neighbours(), "bhsd"),
+    "neighbours by unbind (sam2_video, vjepa2)": (rotated(pairs_by_unbind), by_neighbours(), "bhsd"),
+    "neighbours by concat": (rotated(pairs_by_concat), by_neighbours(), "bhsd"),
     "part of a head, neighbours (gptj, glm, moonshine)": (part(4, pairs_by_strides), by_neighbours(4), "bshd"),
     "four products of halves (gpt_oss)": (products_of_halves, once(), "bhsd"),
     "four products of neighbours": (products_of_neighbours, once(), "bhsd"),
@@ -151,8 +151,8 @@ SPELLINGS = {
 SHAPES = {"bhsd": (BATCH, HEADS, STEPS, DEPTH), "bshd": (BATCH, STEPS, HEADS, DEPTH), "bsd": (BATCH, STEPS, DEPTH)}
 
 
-class Turned(nn.Module):
-    """Two values turned by angles that are constants, or found from positions that are an input."""
+class Rotated(nn.Module):
+    """Two values rotated by angles that are constants, or found from positions that are an input."""
 
     def __init__(self, how, tables, layout, given):
         super().__init__()
@@ -170,7 +170,7 @@ class Turned(nn.Module):
 def exported(folder, name, given):
     how, tables, layout = SPELLINGS[name]
     torch.manual_seed(0)
-    net = Turned(how, tables, layout, given).eval()
+    net = Rotated(how, tables, layout, given).eval()
     inputs = (torch.randn(SHAPES[layout]), torch.randn(SHAPES[layout]), *([torch.arange(STEPS)] if given else []))
     torch.export.save(torch.export.export(net, inputs), folder / "net.pt2")
     np.savez(folder / "io.npz", **{f"in_{i}": x.numpy() for i, x in enumerate(inputs)},
@@ -221,8 +221,8 @@ def other_angles(x, c, s):
 def matrices(x, c, s):
     """As pe_audio: two by two numbers for each pair, and a sum."""
     half = x.shape[-1] // 2
-    turn = torch.stack((torch.stack((c, -s), -1), torch.stack((s, c), -1)), -2)[..., :half, :, :]
-    return (x.reshape(*x.shape[:-1], half, 1, 2) * turn).sum(-1).flatten(-2)
+    rotated_part = torch.stack((torch.stack((c, -s), -1), torch.stack((s, c), -1)), -2)[..., :half, :, :]
+    return (x.reshape(*x.shape[:-1], half, 1, 2) * rotated_part).sum(-1).flatten(-2)
 
 
 @pytest.mark.parametrize("how", [no_pair, both_negated, halves_as_neighbours, another_value, other_angles, matrices], ids=lambda how: how.__name__)

@@ -192,7 +192,7 @@ STATIC_KERNELS = {
     "whisper": dict(norm_quantize_rows=7, qgemm_panels=14, qattention_panels=4, quantize=2, dequantize=1),
     "mixtral": dict(norm_quantize_rows=5, qgemm_panels=7, qgrouped_panels=4, rotary_quantize_rows=2, qattention_panels=2, softmax_quantize_rows=2, quantize=3,
                     dequantize=7, binary=4),
-    "vit": dict(norm_quantize_rows=5, qgemm_panels=9, qattention_panels=2, quantize_turned=1, dequantize=1, strided=2),
+    "vit": dict(norm_quantize_rows=5, qgemm_panels=9, qattention_panels=2, quantize_transposed=1, dequantize=1, strided=2),
 }
 # Tables of codes, sums of codes, and what moves, sorts and counts.
 INTEGER_KERNELS = {"lookup", "lookup_rows", "qbinary", "qreduce", "qconv_nhwc", "copy", "gather", "gather_nd", "compare", "cast", "histogram", "scan",
@@ -219,7 +219,7 @@ def test_passes_keep_every_bit(name, kind, exported, quantc, tmp_path):
     *_, file, arrays = exported(name)
     rules = rules_of(kind, name, exported, quantc, tmp_path)
     answers = []
-    for off in ("", "merge_products", "fuse_openings", "merge_parts", "lift_quantize", "fuse_quantize"):
+    for off in ("", "merge_products", "fuse_prologues", "merge_slices", "lift_quantize", "fuse_quantize"):
         quantc("run", file, "-i", arrays, "-o", tmp_path / "out.npz", "--rules", rules, *(["--disable-pass", off] if off else []))
         with np.load(tmp_path / "out.npz") as out:
             answers.append(out[out.files[0]].tobytes())
@@ -280,11 +280,11 @@ def test_written_out_attention_is_one_op(name, exported, quantc, tmp_path):
         np.testing.assert_allclose(out[out.files[0]], answer, atol=1e-5)
 
 
-@pytest.mark.parametrize("name, turns", [("llama", 4), ("qwen3", 4), ("mistral", 4), ("gemma", 4), ("mixtral", 4), ("gptj", 4), ("codegen", 4)])
-def test_rotary_embedding_is_one_op(name, turns, exported, quantc):
+@pytest.mark.parametrize("name, rotations", [("llama", 4), ("qwen3", 4), ("mistral", 4), ("gemma", 4), ("mixtral", 4), ("gptj", 4), ("codegen", 4)])
+def test_rotary_embedding_is_one_op(name, rotations, exported, quantc):
     *_, file, _ = exported(name)
     ops = ops_of(quantc, file)
-    assert ops["rotary"] == turns and "neg" not in ops
+    assert ops["rotary"] == rotations and "neg" not in ops
 
 
 def coded(x, dim=-1):
@@ -354,13 +354,13 @@ def test_sums_of_16_bits(name, encoded, exported, quantc, tmp_path):
     assert ops_of(quantc, file, "--rules", rules).get("quantize", 0) == encoded
 
 
-@pytest.mark.parametrize("name, kept", [("llama", 0), ("mixtral", 0), ("vit", 3)])
-def test_remarks_are_about_the_last_round(name, kept, exported, quantc, tmp_path):
+@pytest.mark.parametrize("name, retained", [("llama", 0), ("mixtral", 0), ("vit", 3)])
+def test_remarks_are_about_the_last_round(name, retained, exported, quantc, tmp_path):
     """Quantizes that a first round leaves below a view and a later one lifts are no remark; those that stay are one each."""
     *_, file, _ = exported(name)
     said = quantc("explain", file, "--rules", rules_of("token", name, exported, quantc, tmp_path)).stdout
     stay = re.findall(r"^remark: (quantize_dynamic '[^']*') stays below", said, re.M)
-    assert len(stay) == len(set(stay)) == kept
+    assert len(stay) == len(set(stay)) == retained
 
 
 def test_attention_that_a_rule_keeps_float(exported, quantc, tmp_path):

@@ -7,7 +7,7 @@ F = torch.nn.functional
 X, ROW, INTS, BYTES = floats(1, 2, 5), floats(5), torch.arange(-6, 6).reshape(3, 4), torch.arange(240, 252, dtype=torch.uint8).reshape(3, 4)
 
 GROUPS = {
-    # Frames of reflected or repeated elements around what negative sizes leave: also of elements that they take away.
+    # Borders of reflected or repeated elements around what negative sizes leave: also of elements that they take away.
     "frames": ((X,), [lambda x, p=p, mode=mode: F.pad(x, p, mode=mode) for mode in ("reflect", "replicate")
                       for p in ((-3, 3), (3, -3), (-4, 4), (-5, 4), (4, -5), (-1, 2), (-2, 0))]),
     "integers": ((INTS, BYTES), [

@@ -13,9 +13,9 @@ def ints(high, *shape, seed=0):
     return torch.from_numpy(np.random.default_rng(seed).integers(0, high, size=shape))
 
 
-def assigned(x, place, value):
+def assigned(x, position, value):
     y = x.clone()
-    y[place] = value
+    y[position] = value
     return y
 
 

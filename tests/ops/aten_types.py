@@ -17,7 +17,7 @@ BYTES, SHORTS = torch.tensor([5, 6, 250], dtype=torch.uint8), torch.tensor([5, -
 LONGS = torch.tensor([0, 2**53, 2**53 + 3, -(2**60) - 1, 7])
 DOUBLES = torch.tensor([0.1, -0.7, 1.0 / 3.0, 4.0, -1e-3], dtype=torch.float64)
 SQUARE = torch.arange(9.0, dtype=torch.float64).view(3, 3) / 7
-PLACES = torch.tensor([0, 2, 2])
+POSITIONS = torch.tensor([0, 2, 2])
 
 NUMBERS = [
     lambda h, o: h * 1e5, lambda h, o: h / 1e5, lambda h, o: h * 1e-7 * 1e4, lambda h, o: h // 0.3, lambda h, o: 1e-3 * h,
@@ -58,6 +58,6 @@ GROUPS = {
         lambda d, q: d.lerp(d.flip(0), 0.1), lambda d, q: torch.addcmul(d, d, d, value=0.1), lambda d, q: d.norm(p=3), lambda d, q: torch.logit(d, 0.1),
         lambda d, q: d.index_put((torch.tensor([1]),), torch.tensor(0.1, dtype=torch.float64)), lambda d, q: d.nan_to_num(0.1), lambda d, q: F.softplus(d, 0.3)]),
     "integer_means": ((torch.tensor([-5, 4, -7]), torch.tensor([-2, -4, 9])), [
-        lambda x, y: x.scatter_reduce(0, PLACES, y, "mean"), lambda x, y: x.scatter_reduce(0, PLACES, y, "mean", include_self=False),
-        lambda x, y: x.int().scatter_reduce(0, PLACES, y.int(), "mean")]),
+        lambda x, y: x.scatter_reduce(0, POSITIONS, y, "mean"), lambda x, y: x.scatter_reduce(0, POSITIONS, y, "mean", include_self=False),
+        lambda x, y: x.int().scatter_reduce(0, POSITIONS, y.int(), "mean")]),
 }

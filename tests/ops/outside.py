@@ -124,11 +124,11 @@ def sampled(x, grid):
 
 
 def suppressed(boxes, scores):
-    kept = onnx_node("NonMaxSuppression", {"boxes": boxes, "scores": scores, "limit": np.array([40], np.int64),
+    retained = onnx_node("NonMaxSuppression", {"boxes": boxes, "scores": scores, "limit": np.array([40], np.int64),
                                            "overlap": np.array([0.3], np.float32), "threshold": np.array([-0.5], np.float32)})[0]
     rows = np.full((2 * 3 * 40, 3), -1, np.int64)
-    rows[:len(kept)] = kept
-    return rows, np.array(len(kept))
+    rows[:len(retained)] = retained
+    return rows, np.array(len(retained))
 
 
 def mean_codes(x, zero, scale, to, strides, dilations, pads, kernel):
@@ -142,9 +142,9 @@ def mean_codes(x, zero, scale, to, strides, dilations, pads, kernel):
     for at in np.ndindex(*y.shape):
         taps = []
         for tap in np.ndindex(*kernel):
-            place = [at[2 + a] * strides[a] - pads[a] + tap[a] * dilations[a] for a in range(axes)]
-            if all(0 <= p < n for p, n in zip(place, x.shape[2:])):
-                taps.append(int(x[(*at[:2], *place)]) - zero)
+            position = [at[2 + a] * strides[a] - pads[a] + tap[a] * dilations[a] for a in range(axes)]
+            if all(0 <= p < n for p, n in zip(position, x.shape[2:])):
+                taps.append(int(x[(*at[:2], *position)]) - zero)
         mean = single(sum(taps)) * (single(scale) / (single(y_scale) * single(len(taps))))
         y[at] = min(max(int(np.round(mean)) + y_zero, low), high)
     return y
@@ -166,7 +166,7 @@ def resized(x):
     return onnx_node("Resize", {"x": x, "roi": None, "scales": None, "sizes": np.array([2, 13, 11], np.int64)}, mode="linear")
 
 
-def turned(x, cos, sin, interleaved):
+def rotated(x, cos, sin, interleaved):
     n = x.shape[-1]
     if interleaved:
         partner = np.stack([-x[..., 1::2], x[..., 0::2]], -1).reshape(x.shape)
@@ -177,7 +177,7 @@ def turned(x, cos, sin, interleaved):
 
 def rotated(x, c, s):
     x, c, s = wide(x), wide(c), wide(s)
-    return [turned(turned(x, c, s, False), s, c, True)]
+    return [rotated(rotated(x, c, s, False), s, c, True)]
 
 
 def softmax(x, axis):
@@ -266,7 +266,7 @@ ANSWERS = {
     ("rotary", "angles of every position, all heads alike"):
         ([(*f32(2, 3, 5, 6), 1), (*f32(2, 1, 5, 6), 2), (*f32(1, 1, 5, 6), 3)], rotated, 1e-6),
     ("rotary", "half precision"):
-        ([("f16", (3, 4), 1), ("f16", (3, 4), 2), ("f16", (4,), 3)], lambda x, c, s: [turned(wide(x), wide(c), wide(s), False)], 1e-3),
+        ([("f16", (3, 4), 1), ("f16", (3, 4), 2), ("f16", (4,), 3)], lambda x, c, s: [rotated(wide(x), wide(c), wide(s), False)], 1e-3),
     ("softmax", "along every axis"): ([(*f32(3, 34, 5), 9)], softmaxes, 1e-6),
     ("softmax", "of f16, in f32"): ([("f16", (3, 20), 10)], lambda x: [softmax(x, 1)], 1e-3),
     ("softmax", "qsoftmax along another axis, channels last as well"): ([("i8", (2, 5, 3), 4)], coded_softmax, 0),

@@ -15,8 +15,8 @@ def test_answers_are_computed_alike(key, root):
     computed = outside.answers(key)
     assert len(stored) == len(computed)
     for (elements, file), array in zip(stored, computed):
-        kept = np.load(root / "src" / "ops" / folder / file) if file else np.array(elements.split(", "), np.float64)
-        np.testing.assert_allclose(kept.ravel(), array.ravel(), rtol=2e-5 if outside.ANSWERS[key][2] else 0, atol=1e-5)
+        retained = np.load(root / "src" / "ops" / folder / file) if file else np.array(elements.split(", "), np.float64)
+        np.testing.assert_allclose(retained.ravel(), array.ravel(), rtol=2e-5 if outside.ANSWERS[key][2] else 0, atol=1e-5)
 
 
 def test_every_case_has_an_answer(root):

@@ -112,17 +112,17 @@ def test_census_has_rows(quantc):
 
 
 def test_every_row_is_compared(quantc, compared):
-    """Every row occurs in a case, its in-place form counted."""
+    """Every row occurs in a case, its in-place spelling counted."""
     found = {name for case in CASES for dialect in DIALECTS for name, _ in compared(case, dialect)}
     found |= {re.sub(r"_\.", ".", name) for name in found}
     assert not sorted(row for row in rows(quantc) - found if ":" not in row or row.startswith(("prims:", "transformers:")))
 
 
 def test_rows_name_operations(quantc):
-    """Every row is a name PyTorch has, its in-place form counted."""
+    """Every row is a name PyTorch has, its in-place spelling counted."""
     def exists(row):
         name, overload = row.rsplit(".", 1)
-        return any(overload in getattr(torch.ops.aten, form).overloads() for form in (name, f"{name}_") if hasattr(torch.ops.aten, form))
+        return any(overload in getattr(torch.ops.aten, spelling).overloads() for spelling in (name, f"{name}_") if hasattr(torch.ops.aten, spelling))
     assert not [row for row in sorted(rows(quantc)) if ":" not in row and not exists(row)]
 
 

@@ -102,8 +102,8 @@ CASES = {
 
 def model(case: Case) -> onnx.ModelProto:
     names = [f"in_{i}" if a is not None else "" for i, a in enumerate(case.inputs)]
-    kept = range(case.outputs) if isinstance(case.outputs, int) else case.outputs
-    results = [f"out_{i}" if i in kept else "" for i in range(max(kept) + 1)]
+    retained = range(case.outputs) if isinstance(case.outputs, int) else case.outputs
+    results = [f"out_{i}" if i in retained else "" for i in range(max(retained) + 1)]
     node = helper.make_node(case.op, names, results, domain=case.domain, name=case.op, **case.attributes)
     inputs = [helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(a.dtype), a.shape)
               for n, a in zip(names, case.inputs) if n]

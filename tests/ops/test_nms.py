@@ -16,8 +16,8 @@ def suppression(i: int, shape, center: int, rng):
     """Node i with its operands: boxes and scores with ties, often without a threshold or a limit that binds."""
     batches, classes, boxes = shape
     corners = rng.integers(0, 12, (batches, boxes, 4)).astype(np.float32)
-    places = rng.random((batches, boxes, 4), dtype=np.float32) * 10
-    arrays = {f"b{i}": np.where(rng.random((batches, boxes, 1)) < 0.3, corners, places).astype(np.float32),
+    positions = rng.random((batches, boxes, 4), dtype=np.float32) * 10
+    arrays = {f"b{i}": np.where(rng.random((batches, boxes, 1)) < 0.3, corners, positions).astype(np.float32),
               f"s{i}": np.round(rng.random((batches, classes, boxes)) * (8 if i % 2 else 100)).astype(np.float32) / 8}
     constants = [weight(f"m{i}", np.array([rng.choice([2, 8, 1000, 1000])], np.int64)),
                  weight(f"i{i}", np.array([rng.choice([0.0, 0.1, 0.25, 0.5])], np.float32))]
@@ -42,13 +42,13 @@ def test_random_boxes_as_onnx_runtime_keeps_them(quantc, tmp_path):
                   [c for _, _, constants in cases for c in constants])
     model.ir_version = 10  # what ONNX Runtime knows
     onnx.save(model, tmp_path / "nms.onnx")
-    kept = onnxruntime.InferenceSession(tmp_path / "nms.onnx", providers=["CPUExecutionProvider"]).run(None, arrays)
+    retained = onnxruntime.InferenceSession(tmp_path / "nms.onnx", providers=["CPUExecutionProvider"]).run(None, arrays)
     expected = {}
     for i, (_, given, constants) in enumerate(cases):
         batches, classes, boxes = given[f"s{i}"].shape
         rows = np.full((batches * classes * min(limit_of(constants), boxes), 3), -1, np.int64)
-        rows[:len(kept[i])] = kept[i]
-        expected |= {f"y{i}": rows, f"y{i}_count": np.array(len(kept[i]))}
+        rows[:len(retained[i])] = retained[i]
+        expected |= {f"y{i}": rows, f"y{i}_count": np.array(len(retained[i]))}
     assert sum(0 < expected[f"y{i}_count"] < len(expected[f"y{i}"]) for i in range(len(cases))) >= 8
     np.savez(tmp_path / "in.npz", **arrays)
     np.savez(tmp_path / "expected.npz", **expected)

@@ -67,16 +67,16 @@ def test_sampling_at_no_place(quantc, tmp_path):
 
 def attributes():
     """What a Resize may say; each with scales or sizes. Shrinking between corners by scales is left to the ONNX node tests."""
-    places = ("half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel")
+    positions = ("half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel")
     scales = [("scales", s) for s in ((1.3, 1.3), (0.6, 0.6), (0.37, 2.7), (0.2, 0.2))]
     sizes = [("sizes", s) for s in ((1, 1), (3, 5), (9, 13), (1, 13))]
-    for mode, place, (kind, to) in itertools.product(("linear", "cubic", "nearest"), places, scales + sizes):
-        if place == "align_corners" and mode != "nearest" and kind == "scales" and min(to) < 1:
+    for mode, position, (kind, to) in itertools.product(("linear", "cubic", "nearest"), positions, scales + sizes):
+        if position == "align_corners" and mode != "nearest" and kind == "scales" and min(to) < 1:
             continue
         for rounding in ("floor", "round_prefer_floor", "ceil") if mode == "nearest" else ("floor",):
-            yield kind, to, dict(mode=mode, coordinate_transformation_mode=place, nearest_mode=rounding)
-    for mode, place, exclude, (kind, to) in itertools.product(("linear", "cubic"), places, (0, 1), scales[1:3] + sizes):
-        yield kind, to, dict(mode=mode, coordinate_transformation_mode=place, antialias=1, exclude_outside=exclude)
+            yield kind, to, dict(mode=mode, coordinate_transformation_mode=position, nearest_mode=rounding)
+    for mode, position, exclude, (kind, to) in itertools.product(("linear", "cubic"), positions, (0, 1), scales[1:3] + sizes):
+        yield kind, to, dict(mode=mode, coordinate_transformation_mode=position, antialias=1, exclude_outside=exclude)
 
 
 # arithmetic.md: S23

@@ -12,7 +12,7 @@
 #include "interp/interpreter.h"
 #include "ir/text.h"
 #include "ops/common/registration.h"
-#include "passes/fuse_openings.h"
+#include "passes/fuse_prologues.h"
 #include "program/run.h"
 #include "tests/random/agree.h"
 
@@ -84,8 +84,8 @@ std::string zeros(int64_t count, std::mt19937_64& random) {
 }
 
 /// A quantize of %2 with results %3 and on.
-constexpr int kEndings = 15;
-std::string ending(int which, const Shape& shape, std::mt19937_64& random) {
+constexpr int kQuantizeEpilogues = 15;
+std::string epilogue(int which, const Shape& shape, std::mt19937_64& random) {
   const auto known = [](std::string to, const char* arithmetic = "exact") {
     return fmt::format("%3 = quantize(%2) {{to = {}, arithmetic = \"{}\"}}", to, arithmetic);
   };
@@ -156,7 +156,7 @@ std::string numbers(int64_t n, std::mt19937_64& random) {
 
 std::string graph_text(const Producer& p, int which, const Shape& shape, uint64_t seed) {
   std::mt19937_64 random(seed);
-  const std::string quantize = ending(which, shape, random);
+  const std::string quantize = epilogue(which, shape, random);
   const bool is_dynamic = quantize.find("_dynamic") != std::string::npos;
   const int64_t c = shape.dims.back();
   return fmt::format("@g : {}\n@b : {}\n@h : {}\n", numbers(c, random), numbers(c, random),
@@ -213,11 +213,11 @@ class FuseQuantize : public testing::Test {
 };
 
 // arithmetic.md: Q19
-TEST_F(FuseQuantize, EveryOpWithEveryEnding) {
+TEST_F(FuseQuantize, EveryOpWithEveryQuantizeEpilogue) {
   uint64_t seed = 1;
   for (const Producer& p : kProducers) {
     for (const Shape& shape : shapes_of(p)) {
-      for (int which = 0; which < kEndings; ++which) {
+      for (int which = 0; which < kQuantizeEpilogues; ++which) {
         SCOPED_TRACE(fmt::format("{} {} ending {}", p.name, shape.text(), which));
         // The parameters of "layer_axes" are those of all its axes: it has none.
         expect_same_bits(graph_text(p, which, shape, seed), seed);
@@ -234,7 +234,8 @@ TEST_F(FuseQuantize, InC) {
   const auto make = [](uint64_t seed) {
     const Producer& p = kProducers[seed % std::size(kProducers)];
     const auto& shapes = shapes_of(p);
-    const int which = static_cast<int>(seed / std::size(kProducers) * 4 + seed) % kEndings;
+    const int which =
+        static_cast<int>(seed / std::size(kProducers) * 4 + seed) % kQuantizeEpilogues;
     return std::move(parse(graph_text(p, which, shapes[seed % shapes.size()], seed))).value();
   };
   expect_agreement("fuse_quantize", 0, 3 * std::ssize(kProducers), {}, make);
@@ -342,12 +343,12 @@ TEST_F(FuseQuantize, NormsBesideRotationsSayWhy) {
                                              norm, results)))
                      .value();
     PassContext context;
-    EXPECT_TRUE(fuse_openings(*graph, context).ok());
+    EXPECT_TRUE(fuse_prologues(*graph, context).ok());
     return fmt::format("{}", fmt::join(context.remarks, "\n"));
   };
   const std::string plain = "%2 = rms_norm(%0) {eps = 0.1}";
-  EXPECT_EQ(why(plain, "%4"), "fuse_openings: 1 node fused");
-  const std::string stays = "fuse_openings: rms_norm 'norm' stays beside rotary 'turn': ";
+  EXPECT_EQ(why(plain, "%4"), "fuse_prologues: 1 node fused");
+  const std::string stays = "fuse_prologues: rms_norm 'norm' stays beside rotary 'turn': ";
   EXPECT_EQ(why(plain, "%3, %4"), stays + "what it turns is read as floats, too");
   EXPECT_EQ(why(plain, "%2, %4"), stays + "others read its result too");
   EXPECT_EQ(why("%2 = rms_norm(%0, %1) {eps = 0.1}", "%4"),
@@ -356,7 +357,7 @@ TEST_F(FuseQuantize, NormsBesideRotationsSayWhy) {
             stays + "its rows are not those that turn");
   EXPECT_EQ(
       why("%2 = layer_norm(%0) {eps = 0.1}", "%4"),
-      "fuse_openings: layer_norm 'norm' stays beside rotary 'turn': it has a mean or a shift");
+      "fuse_prologues: layer_norm 'norm' stays beside rotary 'turn': it has a mean or a shift");
 }
 
 /// The gate of a SwiGLU that is read twice is computed once, and its product stays float.

@@ -17,8 +17,8 @@ namespace {
 std::vector<std::string> models() {
   std::vector<std::string> out;
   for (const auto& entry : std::filesystem::directory_iterator("tests/models")) {
-    const std::string ending = entry.path().extension().string();
-    if (ending == ".onnx" || ending == ".pt2") out.push_back(entry.path().string());
+    const std::string extension = entry.path().extension().string();
+    if (extension == ".onnx" || extension == ".pt2") out.push_back(entry.path().string());
   }
   std::sort(out.begin(), out.end());
   return out;
@@ -29,7 +29,7 @@ std::vector<std::string> models() {
 std::vector<Options> variants() {
   std::vector<Options> out(2);
   out[1].level = 0;
-  std::vector<std::string> names = {"fuse_epilogues", "reorder_steps", "keep_states_in_place",
+  std::vector<std::string> names = {"fuse_epilogues", "reorder_steps", "update_states_in_place",
                                     "elide_copies", "share_in_place"};
   for (const Pass& pass : pipeline()) {
     if (pass.stage == PassStage::lower && !pass.only_with) names.push_back(pass.name);

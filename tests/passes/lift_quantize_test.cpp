@@ -131,7 +131,7 @@ TEST_F(LiftQuantize, GroupsThatAViewTearsApartStay) {
   %2 = reshape(%1) {shape = [3, 4]}  loc("torn")
   %3, %4 = test_quantize_groups(%2) {group = 4}  loc("a")
   %5 = dequantize(%3, %4)
-  %6 = transpose(%1) {perm = [1, 0]}  loc("turned")
+  %6 = transpose(%1) {perm = [1, 0]}  loc("transposed")
   %7, %8 = test_quantize_groups(%6) {group = 4}  loc("b")
   %9 = dequantize(%7, %8)
   %10 = slice(%1) {start = [0, 2], size = [2, 4], step = [1, 1]}  loc("across")
@@ -147,7 +147,7 @@ TEST_F(LiftQuantize, GroupsThatAViewTearsApartStay) {
       remarked("test_quantize_groups 'a' stays below reshape 'torn': elements that share a "
                "scale would no longer lie together"))
       << remarks_;
-  EXPECT_TRUE(remarked("'b' stays below transpose 'turned': elements that share")) << remarks_;
+  EXPECT_TRUE(remarked("'b' stays below transpose 'transposed': elements that share")) << remarks_;
   EXPECT_TRUE(remarked("'c' stays below slice 'across': its scale would be found from other"))
       << remarks_;
 }
@@ -194,7 +194,7 @@ TEST_F(LiftQuantize, RemarksNameEveryPairThatDidNotJoin) {
   %11 = slice(%2) {start = [0, 0, 0], size = [1, 3, 8], step = [1, 1, 1]}  loc("first")
   %12 = quantize(%11) {to = i8 q(-128, 127, scale=0.5)}  loc("head")
   %13 = dequantize(%12)
-  %14 = transpose(%2) {perm = [0, 2, 1]}  loc("turned")
+  %14 = transpose(%2) {perm = [0, 2, 1]}  loc("transposed")
   %15 = quantize(%14) {to = i8 q(-128, 127, scale=0.25)}  loc("other")
   %16 = dequantize(%15)
   %17 = gather_elements(%2, %1) {axis = 0}  loc("picked")
@@ -213,7 +213,7 @@ TEST_F(LiftQuantize, RemarksNameEveryPairThatDidNotJoin) {
                "quantized than now"))
       << remarks_;
   EXPECT_TRUE(
-      remarked("quantize 'other' stays below transpose 'turned': others read its result as "
+      remarked("quantize 'other' stays below transpose 'transposed': others read its result as "
                "floats"))
       << remarks_;
   EXPECT_TRUE(remarked(

@@ -291,7 +291,7 @@ TEST_F(PadToBucketsTest, RunsInProcessHaveTheBuckets) {
     EXPECT_TRUE(program.ok());
     int64_t out = 0;
     for_each_step(program->steps, [&](const Step& s) {
-      out += s.call() && s.call()->kernel->name == "fit" ? 1 : 0;
+      out += s.call() && s.call()->kernel->name == "pad_or_trim" ? 1 : 0;
     });
     return out;
   };
@@ -314,7 +314,7 @@ TEST_F(PadToBucketsTest, SmallestPlansOfTwoDimensionsAreFound) {
   Budget budget;
   const auto program = within(&budget, [&] { return make_program(**graph, options); });
   ASSERT_TRUE(program.ok()) << render(program.diag());
-  EXPECT_FALSE(program->places.empty());
+  EXPECT_FALSE(program->positions.empty());
   EXPECT_LT(budget.spent(Cost::terms), budget.limit(Cost::terms) / 2);
 }
 

@@ -121,7 +121,7 @@ def lifetimes(x, want):
 
     class Keeps(quantc.Pass):
         def run(self, editor):
-            self.kept = editor, editor.nodes, [v.numpy() for n in editor.nodes for v in n.inputs if v is not None and v.constant]
+            self.retained = editor, editor.nodes, [v.numpy() for n in editor.nodes for v in n.inputs if v is not None and v.constant]
 
     keeps = Keeps()
     changed = graph.transform(keeps)
@@ -130,9 +130,9 @@ def lifetimes(x, want):
     explained = graph.explain().nodes
     del graph, changed
     gc.collect()
-    assert y.tobytes() == want.tobytes() and sum(a.size for a in keeps.kept[2]) > 1000 and explained[0].names
-    expect("over", lambda: keeps.kept[0].nodes)
-    expect("over", lambda: keeps.kept[1][0].outputs[0].shape)
+    assert y.tobytes() == want.tobytes() and sum(a.size for a in keeps.retained[2]) > 1000 and explained[0].names
+    expect("over", lambda: keeps.retained[0].nodes)
+    expect("over", lambda: keeps.retained[1][0].outputs[0].shape)
     shared = quantc.from_onnx(MODELS / "digits.onnx")
     threads = [threading.Thread(target=lambda: [shared.run(x) for _ in range(5)]) for _ in range(4)]
     for t in threads:

@@ -115,14 +115,14 @@ def test_warnings_are_warnings(tmp_path):
 
 @pytest.mark.parametrize("call", ["run", "__call__", "run_reference", "explain", "validate", "analyze", "report"])
 def test_whatever_compiles_first_warns(image, tmp_path, call):
-    """Passes run when their result is asked for: whoever asks first is told, where the call stands, and nobody else."""
+    """Passes run when their result is asked for: whoever asks first is warned, where the call stands, and nobody else."""
     rules = tmp_path / "rules.toml"
     rules.write_text("[[rule]]\npattern = '.*linear.*'\ndtype = 'int8'\nscale = 0.05\n")
     graph = quantc.from_onnx(ROOT / "tests/models/digits.onnx", target="portable", rules_file=str(rules))
     arguments = {"explain": (), "analyze": ([image],), "report": (tmp_path / "r.html", [image])}.get(call, (image,))
-    with pytest.warns(quantc.QuantcWarning, match="no input_scale") as told:
+    with pytest.warns(quantc.QuantcWarning, match="no input_scale") as warned:
         getattr(graph, call)(*arguments)
-    assert len(told) == 1 and told[0].filename == __file__
+    assert len(warned) == 1 and warned[0].filename == __file__
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         getattr(graph, call)(*arguments)

@@ -181,4 +181,4 @@ def test_reprs(digits, image):
     graph = quantc.from_onnx(ROOT / "tests/models/digits.onnx")
     graph.run(image)
     graph.run(image)
-    assert repr(graph.forms).startswith("<quantc.CacheReport 1 forms of ") and " 1 misses, 0 evictions>" in repr(graph.forms)
+    assert repr(graph.program_cache).startswith("<quantc.CacheReport 1 programs of ") and " 1 misses, 0 evictions>" in repr(graph.program_cache)

@@ -15,7 +15,7 @@ warnings.filterwarnings("ignore", category=DeprecationWarning)
 quantize_fx = pytest.importorskip("torch.ao.quantization.quantize_fx")
 from torch.ao.quantization import QConfigMapping, get_default_qconfig_mapping  # noqa: E402
 
-FORMS = {"reference": quantize_fx.convert_to_reference_fx,
+CONVERSIONS = {"reference": quantize_fx.convert_to_reference_fx,
          "decomposed": quantize_fx._convert_to_reference_decomposed_fx,
          "quantized": quantize_fx.convert_fx}
 
@@ -94,13 +94,13 @@ def last_scale(model) -> float:
 
 
 # arithmetic.md: P5
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("conversion", CONVERSIONS)
 @pytest.mark.parametrize("network", ["convs", "mixed", "tensor"])
-def test_the_answer_is_pytorchs(prepared, network, form):
+def test_the_answer_is_pytorchs(prepared, network, conversion):
     """PyTorch's own integer kernels give our codes; where it computes the reference in floats, a code may be one off."""
     source, shape = prepared[network]
     with torch.no_grad():
-        model = FORMS[form](copy.deepcopy(source))
+        model = CONVERSIONS[conversion](copy.deepcopy(source))
         graph = quantc.from_fx(model, (torch.zeros(shape),))
         computed = [n.computes for n in graph.explain().nodes]
         assert "float" not in computed and computed.count("integer") >= 4, graph.explain()
@@ -115,7 +115,7 @@ def test_the_answer_is_pytorchs(prepared, network, form):
             different += int((off > 0).sum())
             total += off.numel()
             assert torch.equal(got, graph.run_reference(x))
-    assert different == 0 if form == "quantized" else different <= 0.02 * total, (different, total)
+    assert different == 0 if conversion == "quantized" else different <= 0.02 * total, (different, total)
 
 
 class Linear(nn.Linear):

@@ -53,7 +53,7 @@ def test_sizes_can_stay_free():
     for n in (1, 5, 1):
         x = torch.randn(n, 3, 8, 8)
         torch.testing.assert_close(graph.run(x), net(x).detach(), rtol=1e-4, atol=1e-4)
-    assert (graph.forms.misses, graph.forms.hits, graph.forms.count) == (2, 1, 2)
+    assert (graph.program_cache.misses, graph.program_cache.hits, graph.program_cache.count) == (2, 1, 2)
 
 
 def test_errors_have_code_and_place(tmp_path):

@@ -90,7 +90,7 @@ def test_no_replacement_makes_a_cycle():
     """Even where a node reads what stands behind it, whoever computes a value does not read it."""
     ir = 'graph (%0 "x" : f32[2]) { %1 = neg(%0) %2 = abs(%0) %3 = exp(%2) return %1 "a", %3 "c" }'
 
-    class Turned(quantc.Pass):
+    class Transposed(quantc.Pass):
         def run(self, graph):
             neg, magnitude, exp = graph.nodes
             graph.replace(graph.inputs[0], exp.outputs[0])  # a = -exp(|x|)
@@ -98,7 +98,7 @@ def test_no_replacement_makes_a_cycle():
             graph.replace(exp.inputs[0], exp.outputs[0])
 
     x = np.array([-1.0, 0.5], np.float32)
-    a, c = quantc.load(ir.encode()).transform(Turned()).run(x)
+    a, c = quantc.load(ir.encode()).transform(Transposed()).run(x)
     assert np.array_equal(a, -c) and np.allclose(c, np.exp(np.abs(x)))
 
 
@@ -168,9 +168,9 @@ def test_what_is_no_pass_and_what_is_over(digits):
         digits.transform(lambda graph: None)
     with pytest.raises(NotImplementedError, match="neither visit"):
         digits.transform(quantc.Pass())
-    kept = []
-    digits.transform(failing(lambda g, n: kept.append((g, n))))
-    graph, node = kept[0]
+    retained = []
+    digits.transform(failing(lambda g, n: retained.append((g, n))))
+    graph, node = retained[0]
     with pytest.raises(quantc.UserError, match="the pass is over"):
         graph.nodes
     with pytest.raises(quantc.UserError, match="the pass is over"):

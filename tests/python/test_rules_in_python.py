@@ -298,9 +298,9 @@ def test_calibration_keeps_what_rules_say(digits, samples, found, tmp_path):
     assert kinds["node_Conv_50"] == "float" and kinds["node_Conv_52"] == "integer"
     # Those of the graph hold after those that are given, but for what an earlier calibration found.
     graph = digits.quantize([FloatRule("node_Conv_50"), *found])
-    kept = quantc.calibrate(graph, [2 * x for x in samples], rules=[quantc.KeyRule("node_linear", dtype="int16")], per_channel=True, progress=False)
-    assert rule(kept, "node_Conv_50").keys["kind"] == "float" and rule(kept, "node_linear").dtype == "int16"
-    assert rule(kept, "node_Conv_52").keys["scale"][0] > 1.5 * rule(found, "node_Conv_52").keys["scale"][0]
+    retained = quantc.calibrate(graph, [2 * x for x in samples], rules=[quantc.KeyRule("node_linear", dtype="int16")], per_channel=True, progress=False)
+    assert rule(retained, "node_Conv_50").keys["kind"] == "float" and rule(retained, "node_linear").dtype == "int16"
+    assert rule(retained, "node_Conv_52").keys["scale"][0] > 1.5 * rule(found, "node_Conv_52").keys["scale"][0]
     (tmp_path / "part.toml").write_text("[[rule]]\npattern = 'node_linear'\ndtype = 'int16'\n")
     from_file = quantc.calibrate(graph, samples, rules=tmp_path / "part.toml", per_channel=True, progress=False)
     assert rule(from_file, "node_linear").dtype == "int16" and rule(from_file, "node_Conv_50").keys["kind"] == "float"

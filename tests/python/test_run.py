@@ -32,8 +32,8 @@ def test_arrays_in_any_order_of_memory(digits, image):
     odd = np.zeros((1, 1, 8, 16), np.float32)[:, :, :, ::2]
     odd[:] = image
     assert not odd.flags.c_contiguous and digits.run(odd).tobytes() == y.tobytes()
-    turned = torch.from_numpy(image.transpose(0, 1, 3, 2).copy()).transpose(2, 3)
-    assert not turned.is_contiguous() and digits.run(turned).numpy().tobytes() == y.tobytes()
+    transposed = torch.from_numpy(image.transpose(0, 1, 3, 2).copy()).transpose(2, 3)
+    assert not transposed.is_contiguous() and digits.run(transposed).numpy().tobytes() == y.tobytes()
     fixed = image.copy()
     fixed.flags.writeable = False
     assert digits.run(fixed).tobytes() == y.tobytes()
@@ -98,7 +98,7 @@ def test_several_first_runs_make_one_form(image):
         t.start()
     for t in threads:
         t.join()
-    assert (graph.forms.misses, graph.forms.hits, graph.forms.count) == (1, 3, 1)
+    assert (graph.program_cache.misses, graph.program_cache.hits, graph.program_cache.count) == (1, 3, 1)
 
 
 def test_memory_is_used_again_without_a_trace(digits):

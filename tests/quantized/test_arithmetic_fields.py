@@ -62,15 +62,15 @@ class Row:
             constants.append(numpy_helper.from_array(np.asarray(array), f"c{len(constants)}"))
             return constants[-1].name
 
-        def convert(op, x, form):
+        def convert(op, x, params):
             y = f"{op}{len(nodes)}"
-            nodes.append(helper.make_node(op, [x, constant(F(form[0])), constant(form[1])], [y]))
+            nodes.append(helper.make_node(op, [x, constant(F(params[0])), constant(params[1])], [y]))
             return y
 
         operands = []
-        for i, form in enumerate(self.formats[:-1]):
-            x = convert("QuantizeLinear", f"in_{i}", form) if self.through or self.op == "" else f"in_{i}"
-            operands.append(convert("DequantizeLinear", x, form) if self.op else x)
+        for i, params in enumerate(self.formats[:-1]):
+            x = convert("QuantizeLinear", f"in_{i}", params) if self.through or self.op == "" else f"in_{i}"
+            operands.append(convert("DequantizeLinear", x, params) if self.op else x)
         if self.weight:
             codes, scale, bias = self.weight
             operands += [convert("DequantizeLinear", constant(codes), (scale, np.int8(0)))] + ([constant(bias)] if bias is not None else [])

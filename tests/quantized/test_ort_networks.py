@@ -11,18 +11,18 @@ import networks
 from support import Cases, check
 
 INPUTS = 20
-FORMS = list(itertools.product(("qdq", "operators"), ("u8s8", "s8s8"), ("tensor", "channel")))
+VARIANTS = list(itertools.product(("qdq", "operators"), ("u8s8", "s8s8"), ("tensor", "channel")))
 # Signed QDQ activations: with ONNX Runtime's integer kernels for them here, at its default for x86 in test_ort_signed.py.
 SIGNED = [f"{net}-qdq-s8s8-{granularity}" for net in ("resnet18", "mobilenet_v2") for granularity in ("tensor", "channel")]
 SIGNED.append("mobilenet_v2-dedicated-s8s8-channel")
-MADE = [name for net in ("resnet18", "mobilenet_v2") for form in FORMS if (name := f"{net}-{'-'.join(form)}") not in SIGNED]
+MADE = [name for net in ("resnet18", "mobilenet_v2") for variant in VARIANTS if (name := f"{net}-{'-'.join(variant)}") not in SIGNED]
 
 
 def make(folder: Path, name: str, size: int, batch: int, **options) -> Path:
-    net, form, types, granularity = name.split("-")
+    net, variant, types, granularity = name.split("-")
     path = folder / f"{name}.onnx"
-    networks.quantized(getattr(networks, net)(size, batch, **options), path, form == "operators", types == "s8s8", granularity == "channel",
-                       form == "dedicated")
+    networks.quantized(getattr(networks, net)(size, batch, **options), path, variant == "operators", types == "s8s8", granularity == "channel",
+                       variant == "dedicated")
     return path
 
 

@@ -11,13 +11,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from networks import Builder, F, answers, quantized
 
 
-def padded_mobilenet(framed: bool) -> onnx.ModelProto:
+def padded_mobilenet(padded: bool) -> onnx.ModelProto:
     """MobileNet v1 of width 0.25 for images of 96 x 96; the pads of a 3 x 3 window are a Pad node, or the convolution's."""
     b = Builder(1)
 
     def conv(x, cin, cout, k, stride=1, group=1):
         pads = [0, 0, 0, 0] if k == 1 else [0, 0, 1, 1] if stride == 2 else [1, 1, 1, 1]
-        if framed and k > 1:
+        if padded and k > 1:
             x = b.node("Pad", x, b.constant(np.array([0, 0, *pads[:2], 0, 0, *pads[2:]])), b.constant(F(0)))
             pads = [0, 0, 0, 0]
         w = b.rng.normal(size=(cout, cin // group, k, k)) * np.sqrt(2.0 / (cin // group * k * k))
@@ -36,8 +36,8 @@ def padded_mobilenet(framed: bool) -> onnx.ModelProto:
 def folder(tmp_path_factory):
     at = tmp_path_factory.mktemp("pads")
     x = np.random.default_rng(2).normal(size=(1, 3, 96, 96)).astype(F)
-    for name in ("framed", "plain"):
-        model = padded_mobilenet(name == "framed")
+    for name in ("padded", "plain"):
+        model = padded_mobilenet(name == "padded")
         onnx.save(model, at / f"{name}.onnx")
         quantized(model, at / f"{name}_codes.onnx", operators=False, signed=False, per_channel=True)
         np.savez(at / f"{name}_codes.npz", in_0=x, out_0=answers(at / f"{name}_codes.onnx", [x])[0][0])
@@ -51,26 +51,26 @@ def arena(quantc, folder, model, *flags):
 
 
 def test_frames_take_no_memory(quantc, folder):
-    assert arena(quantc, folder, "plain_codes") == arena(quantc, folder, "framed_codes") <= 56_000
-    assert arena(quantc, folder, "framed_codes", "--disable-pass", "fold_code_pads") > 75_000
-    assert arena(quantc, folder, "plain") == arena(quantc, folder, "framed")
+    assert arena(quantc, folder, "plain_codes") == arena(quantc, folder, "padded_codes") <= 56_000
+    assert arena(quantc, folder, "padded_codes", "--disable-pass", "fold_code_pads") > 75_000
+    assert arena(quantc, folder, "plain") == arena(quantc, folder, "padded")
 
 
 def test_rules_take_no_memory_for_frames(quantc, folder):
-    quantc("calibrate", folder / "framed.onnx", "--data", folder / "x.npz", "-o", folder / "rules.toml")
-    assert arena(quantc, folder, "framed", "--rules", folder / "rules.toml") <= 56_000
+    quantc("calibrate", folder / "padded.onnx", "--data", folder / "x.npz", "-o", folder / "rules.toml")
+    assert arena(quantc, folder, "padded", "--rules", folder / "rules.toml") <= 56_000
 
 
 def test_codes_keep_every_bit(quantc, folder):
     """Interpreter and generated C give the answer of ONNX Runtime, which pads first, with the pass and without."""
-    expected = folder / "framed_codes.npz"
+    expected = folder / "padded_codes.npz"
     for flags in ([], ["--disable-pass", "fold_code_pads"]):
-        quantc("validate", folder / "framed_codes.onnx", "-i", expected, "-e", expected, "--atol", "0", "--cflags", "-O1", *flags)
+        quantc("validate", folder / "padded_codes.onnx", "-i", expected, "-e", expected, "--atol", "0", "--cflags", "-O1", *flags)
 
 
 def test_floats_of_both_spellings_agree(quantc, folder):
     outputs = []
-    for model in ("framed", "plain"):
+    for model in ("padded", "plain"):
         quantc("run", folder / f"{model}.onnx", "-i", folder / "x.npz", "-o", folder / f"{model}.npz")
         outputs.append(next(iter(np.load(folder / f"{model}.npz").values())))
     assert np.array_equal(outputs[0], outputs[1])

@@ -45,7 +45,7 @@ bool same(const Tensor& a, const Tensor& b) {
   return true;
 }
 
-/// Another target that this machine runs gives the same bits; they take turns.
+/// Another target that this machine runs gives the same bits; they alternate.
 Result<Ok> check_target(const Graph& contract, Options options, const Sample& s, uint64_t seed) {
   std::vector<std::string> here;
   for (const Target& t : all_targets()) {

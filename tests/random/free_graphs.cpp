@@ -247,9 +247,9 @@ class Grower {
     Value* angles = constant({width});
     if (tables_) {
       const Dim& rows = v->shape()[static_cast<size_t>(v->rank()) - 2];
-      Value* places = numbers(rows);
-      if (places) places = emit("reshape", {places}, {{"shape", Dims{rows, Dim(1)}}});
-      if (places) angles = emit("mul", {places, angles});
+      Value* positions = numbers(rows);
+      if (positions) positions = emit("reshape", {positions}, {{"shape", Dims{rows, Dim(1)}}});
+      if (positions) angles = emit("mul", {positions, angles});
     }
     Value* cosines = emit("cos", {angles});
     Value* sines = emit("sin", {angles});

@@ -125,10 +125,10 @@ TEST(OnCodes, AScalePerIndexIsNotKeptWhereItNoLongerFits) {
   auto reshaped = g.emit("reshape", {x}, {{"shape", Dims{Dim(6), Dim(4)}}}, {});
   ASSERT_TRUE(reshaped.ok());
   EXPECT_EQ((*reshaped)->type().format, nullptr);
-  auto turned = g.emit("transpose", {x}, {{"perm", Ints{1, 2, 0}}}, {});
-  ASSERT_TRUE(turned.ok());
-  ASSERT_NE((*turned)->type().format, nullptr);
-  EXPECT_EQ((*turned)->type().format->axis, 0);
+  auto transposed = g.emit("transpose", {x}, {{"perm", Ints{1, 2, 0}}}, {});
+  ASSERT_TRUE(transposed.ok());
+  ASSERT_NE((*transposed)->type().format, nullptr);
+  EXPECT_EQ((*transposed)->type().format->axis, 0);
 }
 
 }  // namespace

@@ -133,14 +133,15 @@ class Quantizing {
   }
 
   Result<Ok> surround(Node& n) {
-    const auto* form = capability<Quantizable>(&n);
-    const bool weighted = form && form->weight_operand() >= 0;
+    const auto* quantizable = capability<Quantizable>(&n);
+    const bool weighted = quantizable && quantizable->weight_operand() >= 0;
     const bool dynamic = weighted && s_.chance(12);
     for (size_t i = 0; i < n.input_count(); ++i) {
       Value* x = n.input(i);
-      if (!x || x->dtype() != DType::f32 || (form && form->is_float_operand(i))) continue;
+      if (!x || x->dtype() != DType::f32 || (quantizable && quantizable->is_float_operand(i)))
+        continue;
       if (x->is_constant()) {
-        QC_TRY(constant_operand(n, i, form));
+        QC_TRY(constant_operand(n, i, quantizable));
       } else if (dynamic && i == 0) {
         const bool symmetric = s_.chance(40);
         QC_ASSIGN(Value * codes,
@@ -161,7 +162,8 @@ class Quantizing {
     }
     for (size_t o = 0; o < n.output_count() && !dynamic; ++o) {
       Value* y = n.output(o);
-      if (y->dtype() != DType::f32 || !y->has_uses() || (form && form->is_float_result(o)))
+      if (y->dtype() != DType::f32 || !y->has_uses() ||
+          (quantizable && quantizable->is_float_result(o)))
         continue;
       QC_ASSIGN(Value * decoded, through(y, format(ranges_[y]), n.next()));
       ranges_[decoded] = ranges_[y];
@@ -172,15 +174,15 @@ class Quantizing {
     return Ok{};
   }
 
-  Result<Ok> constant_operand(Node& n, size_t i, const Quantizable* form) {
+  Result<Ok> constant_operand(Node& n, size_t i, const Quantizable* quantizable) {
     Value* x = n.input(i);
     QType type;
-    if (form && form->is_weight(i)) {
+    if (quantizable && quantizable->is_weight(i)) {
       WeightScheme scheme;
       scheme.granularity = s_.chance(60) ? Granularity::axis : Granularity::tensor;
       if (s_.chance(10)) scheme.dtype = DType::i16, scheme.qmin = -32767, scheme.qmax = 32767;
-      auto made = weight_format(graph_, x, scheme, form->weight_channel_axis(),
-                                form->weight_sum_axis(), n.loc());
+      auto made = weight_format(graph_, x, scheme, quantizable->weight_channel_axis(),
+                                quantizable->weight_sum_axis(), n.loc());
       if (!made.ok()) return Ok{};
       type = *made;
     } else {

@@ -8,7 +8,7 @@
 
 #include "driver/explain.h"
 #include "passes/pipeline.h"
-#include "passes/quantized_forms.h"
+#include "passes/quantized_ops.h"
 #include "quant/lifting.h"
 #include "quant/quantizable.h"
 #include "tests/random/sampling.h"

@@ -91,7 +91,7 @@ DType Sampling::arithmetic_type() {
                       DType::u32, DType::u64});
 }
 
-AttrMap Sampling::ending(bool dynamic, AttrMap more) {
+AttrMap Sampling::epilogue(bool dynamic, AttrMap more) {
   if (!dynamic) {
     more["to"] = format();
     more["arithmetic"] = arithmetic();

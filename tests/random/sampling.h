@@ -62,7 +62,7 @@ class Sampling {
   QType format();
   std::string arithmetic();
   /// Attributes of an op that writes codes, with `more`.
-  AttrMap ending(bool dynamic, AttrMap more);
+  AttrMap epilogue(bool dynamic, AttrMap more);
   /// Codes made so far with one static scale and a rank in the range, else new ones.
   Value* codes(int64_t min_rank, int64_t max_rank);
 

@@ -74,7 +74,7 @@ class Builder {
     return coded(s_.emit("mul", {gate, up}));
   }
 
-  /// Queries, keys and values of one product, often read alike: heads of the first two are turned,
+  /// Queries, keys and values of one product, often read alike: heads of the first two are rotated,
   /// and may be normalised before, each kind with factors of its own.
   Value* heads(Value* x) {
     x = coded(x);
@@ -94,9 +94,9 @@ class Builder {
       size[size.size() - 2] = count;
       Value* part = slice(all, start, size);
       start[start.size() - 2] += count;
-      const bool turned = start[start.size() - 2] <= queries + keys;
-      if (turned && norms) part = norm(part);
-      if (turned) part = s_.emit("rotary", {part, cosines, sines});
+      const bool rotated = start[start.size() - 2] <= queries + keys;
+      if (rotated && norms) part = norm(part);
+      if (rotated) part = s_.emit("rotary", {part, cosines, sines});
       x = s_.chance(85) ? coded(part, alike) : coded(part);
     }
     return x;
@@ -158,8 +158,8 @@ class Builder {
       case 3: {  // rows that are picked, some twice; an index outside is that of the nearest
         if (x->rank() < 1) return x;
         const int64_t axis = s_.below(x->rank()), size = shape[static_cast<size_t>(axis)];
-        Value* places = s_.input(DType::i64, {s_.between(1, size + 1)});
-        return s_.emit("gather", {x, places}, {{"axis", axis}});
+        Value* positions = s_.input(DType::i64, {s_.between(1, size + 1)});
+        return s_.emit("gather", {x, positions}, {{"axis", axis}});
       }
       default:
         return reshaped(x, shape);

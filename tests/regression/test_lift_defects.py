@@ -31,7 +31,7 @@ from tests.support.quantized import Bench, module
 
 SYMMETRIC = "{to = i8, symmetric = true, per_token = true}"
 TOKEN = "[[rule]]\npattern = '.*'\nkind = 'dynamic'\nper_token = true\nsymmetric = true\nper_channel = true\nskip_unsupported = true\n"
-PASSES = ("lift_quantize", "fuse_quantize", "merge_products", "merge_parts")
+PASSES = ("lift_quantize", "fuse_quantize", "merge_products", "merge_slices")
 
 
 class Case:

@@ -18,10 +18,10 @@ def call(*args, **how):
 def interpreters() -> dict:
     """Those found on PATH or kept by pyenv, by minor version; one that is only a name is left out."""
     found = {}
-    kept = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    retained = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
     for minor in range(9, 30):
         name = f"python3.{minor}"
-        for path in [*kept.glob(f"3.{minor}.*/bin/{name}"), shutil.which(name)]:
+        for path in [*retained.glob(f"3.{minor}.*/bin/{name}"), shutil.which(name)]:
             if path is None or (3, minor) == sys.version_info[:2]:
                 continue
             done = subprocess.run([path, "-c", "import venv, ensurepip"], capture_output=True)

@@ -230,11 +230,11 @@ Result<Ok> emit_c(const std::string& dir, const std::string& name, const Program
   COptions options;
   options.name = name;
   options.project = false;
-  options.weights = weights > kLargeWeights ? WeightForm::file : WeightForm::literal;
+  options.weights = weights > kLargeWeights ? WeightStorage::file : WeightStorage::literal;
   QC_ASSIGN(FileSet files, FileSet::create(dir + "/" + name, Overwrite::any));
   QC_TRY(write_c(Module::of(program, target), options, nullptr, files));
   QC_TRY(files.write(name + "_entry.c",
-                     entry_text(name, program, options.weights == WeightForm::file)));
+                     entry_text(name, program, options.weights == WeightStorage::file)));
   if (macs > kLargeMacs) QC_TRY(files.write("large", ""));
   if (program.dot == DotStep::mul_add) QC_TRY(files.write("mul_add", ""));
   QC_TRY(files.commit());

@@ -79,7 +79,7 @@ def layer_norm(node, x, scale=None, shift=None):
 
 
 def rotary(node, x, cos, sin, gamma=None):
-    """The first `count` indices along an axis are turned, or all; rows may be normalised before."""
+    """The first `count` indices along an axis are rotated, or all; rows may be normalised before."""
     axis, count = node.attrs.get("axis", -1), node.attrs.get("count", 0)
     if count:
         rest = x.narrow(axis, count, x.shape[axis] - count)
@@ -89,11 +89,11 @@ def rotary(node, x, cos, sin, gamma=None):
         if gamma is not None:
             x = x * (gamma if gamma.dim() == 1 else gamma.reshape([count if i == axis else 1 for i in range(x.dim() - 1)] + [-1]))
     if node.attrs.get("interleaved"):
-        turned = torch.stack((-x[..., 1::2], x[..., ::2]), -1).flatten(-2)
+        rotated = torch.stack((-x[..., 1::2], x[..., ::2]), -1).flatten(-2)
     else:
         a, b = x.chunk(2, -1)
-        turned = torch.cat((-b, a), -1)
-    y = x * cos + turned * sin
+        rotated = torch.cat((-b, a), -1)
+    y = x * cos + rotated * sin
     return torch.cat((y, rest), axis) if count else y
 
 
@@ -131,9 +131,9 @@ def scatter_nd(node, x, at, updates):
 
 def sort(node, x):
     axis = node.attrs.get("axis", -1)
-    values, places = torch.sort(x, dim=axis, descending=node.attrs.get("descending", False), stable=True)
+    values, positions = torch.sort(x, dim=axis, descending=node.attrs.get("descending", False), stable=True)
     k = node.attrs["k"]
-    return values.narrow(axis, 0, k), places.narrow(axis, 0, k)
+    return values.narrow(axis, 0, k), positions.narrow(axis, 0, k)
 
 
 def histogram(node, x):

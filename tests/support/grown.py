@@ -14,7 +14,7 @@ def _binary(i, op, a, b, out):
 
 
 def chain(count):
-    """Sigmoid and Add in turns, each of the one before."""
+    """Sigmoid and Add interleaved, each of the one before."""
     nodes = [helper.make_node("Sigmoid", [f"v{i}"], [f"v{i + 1}"], name=f"n{i}") if i % 2 == 0 else _binary(i, "Add", f"v{i}", "bias", f"v{i + 1}")
              for i in range(count)]
     return nodes, [("v0", [1, WIDTH])], [(f"v{count}", [1, WIDTH])], {"bias": np.linspace(-1, 1, WIDTH, dtype=np.float32)}
@@ -49,7 +49,7 @@ def hub(count):
 
 
 def views(count):
-    """Reshapes, transposes and slices in turns, with an activation after each."""
+    """Reshapes, transposes and slices interleaved, with an activation after each."""
     moved = {"Reshape": ["wide"], "Transpose": [], "Slice": ["first", "last"]}
     nodes, last = [], "x"
     for i in range(count):

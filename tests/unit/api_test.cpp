@@ -86,14 +86,14 @@ TEST_F(ApiTest, RunsByKernelsAndInTheInterpreterGiveTheSameBits) {
 TEST_F(ApiTest, ASecondRunMakesNothingAgain) {
   const Model model = ok(Model::load(kModel));
   const auto first = ok(model.run(digit()));
-  EXPECT_EQ(model.forms().misses, 1u);
-  EXPECT_EQ(model.forms().count, 1u);
-  EXPECT_GT(model.forms().bytes, 60000u);
+  EXPECT_EQ(model.program_cache().misses, 1u);
+  EXPECT_EQ(model.program_cache().count, 1u);
+  EXPECT_GT(model.program_cache().bytes, 60000u);
   EXPECT_TRUE(same(first, ok(model.run(digit()))));
-  EXPECT_EQ(model.forms().misses, 1u);
-  EXPECT_EQ(model.forms().hits, 1u);
-  model.keep_forms(0, 0);
-  EXPECT_EQ(model.forms().count, 0u);
+  EXPECT_EQ(model.program_cache().misses, 1u);
+  EXPECT_EQ(model.program_cache().hits, 1u);
+  model.limit_program_cache(0, 0);
+  EXPECT_EQ(model.program_cache().count, 0u);
   EXPECT_TRUE(same(first, ok(model.run(digit()))));
 }
 

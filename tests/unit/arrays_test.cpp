@@ -178,11 +178,11 @@ TEST_F(ArraysTest, StreamsGiveTheElementsOfWholeArraysInOrder) {
       EXPECT_EQ(stream.name(), (*whole)[i].name);
       ASSERT_EQ(stream.shape(), t.shape());
       ASSERT_EQ(stream.dtype(), t.dtype());
-      std::vector<int64_t> piece = t.shape();
-      piece[0] = 1;
+      std::vector<int64_t> sample = t.shape();
+      sample[0] = 1;
       std::vector<std::byte> all;
       for (int64_t k = 0; k < t.shape()[0]; ++k) {
-        auto next = stream.next(piece);
+        auto next = stream.next(sample);
         ASSERT_TRUE(next.ok()) << render(next.diag());
         all.insert(all.end(), next->bytes().begin(), next->bytes().end());
       }
@@ -198,10 +198,10 @@ TEST_F(ArraysTest, DamagedDeflateStreamsAreNoticedWhileReading) {
   auto streams = ArrayStream::open_npz(path("broken.npz"));
   bool noticed = !streams.ok();
   for (size_t i = 0; !noticed && i < streams->size(); ++i) {
-    std::vector<int64_t> piece = (*streams)[i].shape();
-    const int64_t count = piece[0];
-    piece[0] = 1;
-    for (int64_t k = 0; k < count && !noticed; ++k) noticed = !(*streams)[i].next(piece).ok();
+    std::vector<int64_t> sample = (*streams)[i].shape();
+    const int64_t count = sample[0];
+    sample[0] = 1;
+    for (int64_t k = 0; k < count && !noticed; ++k) noticed = !(*streams)[i].next(sample).ok();
   }
   EXPECT_TRUE(noticed);
   std::remove(path("broken.npz").c_str());

@@ -33,8 +33,8 @@ double ulps(T got, long double want) {
   int exponent = 0;
   std::frexp(want, &exponent);
   exponent = std::max(want == 0 ? -20000 : exponent, std::numeric_limits<T>::min_exponent);
-  const long double place = std::ldexp(1.0L, exponent - std::numeric_limits<T>::digits);
-  return static_cast<double>(std::fabs(static_cast<long double>(got) - want) / place);
+  const long double position = std::ldexp(1.0L, exponent - std::numeric_limits<T>::digits);
+  return static_cast<double>(std::fabs(static_cast<long double>(got) - want) / position);
 }
 
 long double sigmoid(long double x) { return 1 / (1 + std::exp(-x)); }

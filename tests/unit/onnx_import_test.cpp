@@ -28,15 +28,15 @@ TEST_F(OnnxImport, InitializersListedAsInputsAreConstants) {
 
 TEST_F(OnnxImport, ConstantNodesOfEveryNumericForm) {
   const std::string t = tensor({1}, 7, [](pbf_writer& w) { w.add_string(9, raw<int64_t>({-1})); });
-  const std::string forms[] = {
+  const std::string attributes[] = {
       attribute_t("value", t),
       attribute("value_ints", 7, [](pbf_writer& w) { w.add_int64(8, -1); }),
   };
-  for (const std::string& form : forms) {
-    auto g = import(model(
-        {.nodes = {node("Constant", {}, {"s"}, "", {form}), node("Reshape", {"x", "s"}, {"y"})},
-         .inputs = {value_info("x", 1, {2, 3})},
-         .outputs = {value_info("y", 1, {6})}}));
+  for (const std::string& attribute : attributes) {
+    auto g = import(model({.nodes = {node("Constant", {}, {"s"}, "", {attribute}),
+                                     node("Reshape", {"x", "s"}, {"y"})},
+                           .inputs = {value_info("x", 1, {2, 3})},
+                           .outputs = {value_info("y", 1, {6})}}));
     ASSERT_TRUE(g.ok()) << render(g.diag());
     EXPECT_EQ(str((*g)->outputs()[0].value->shape()), "[6]");
   }
@@ -45,9 +45,9 @@ TEST_F(OnnxImport, ConstantNodesOfEveryNumericForm) {
       {attribute_i("value_int", 3), "i64[]"},
       {attribute("value_floats", 6, [](pbf_writer& w) { w.add_float(7, 2); }), "f32[1]"},
   };
-  for (const auto& [form, type] : scalars) {
-    auto g = import(model(
-        {.nodes = {node("Constant", {}, {"y"}, "", {form})}, .outputs = {value_info("y", 0, {})}}));
+  for (const auto& [attribute, type] : scalars) {
+    auto g = import(model({.nodes = {node("Constant", {}, {"y"}, "", {attribute})},
+                           .outputs = {value_info("y", 0, {})}}));
     ASSERT_TRUE(g.ok()) << render(g.diag());
     EXPECT_EQ(str((*g)->outputs()[0].value->type()), type);
   }

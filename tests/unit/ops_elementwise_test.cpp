@@ -102,10 +102,10 @@ TEST(Elementwise, CastsBetweenAllTypes) {
     }
   }
   const Tensor huge = Tensor::of<float>(DType::f32, {2}, std::vector<float>{1e9f, 1.0f});
-  auto kept = run_both("cast", {{huge}}, {{"to", DType::f8e4m3}});
+  auto retained = run_both("cast", {{huge}}, {{"to", DType::f8e4m3}});
   auto open = run_both("cast", {{huge}}, {{"to", DType::f8e4m3}, {"saturate", false}});
-  ASSERT_TRUE(kept.ok() && open.ok());
-  EXPECT_EQ(kept->as_double(0), 448);
+  ASSERT_TRUE(retained.ok() && open.ok());
+  EXPECT_EQ(retained->as_double(0), 448);
   EXPECT_TRUE(std::isnan(open->as_double(0)));
 }
 

@@ -21,11 +21,11 @@ TEST(Pt2Import, ListsEveryMissingOpWithCountAndPlace) {
 }
 
 TEST(Pt2Import, PlainFormsOfInPlaceOps) {
-  EXPECT_EQ(plain_form("add_.Tensor"), "add.Tensor");
-  EXPECT_EQ(plain_form("relu_.default"), "relu.default");
-  EXPECT_EQ(plain_form("__and__.Tensor"), std::nullopt);
-  EXPECT_EQ(plain_form("add.Tensor"), std::nullopt);
-  EXPECT_EQ(plain_form("_.x"), std::nullopt);
+  EXPECT_EQ(functional_name("add_.Tensor"), "add.Tensor");
+  EXPECT_EQ(functional_name("relu_.default"), "relu.default");
+  EXPECT_EQ(functional_name("__and__.Tensor"), std::nullopt);
+  EXPECT_EQ(functional_name("add.Tensor"), std::nullopt);
+  EXPECT_EQ(functional_name("_.x"), std::nullopt);
 }
 
 Layout layout(std::vector<int64_t> sizes, std::vector<int64_t> strides) {

@@ -179,7 +179,7 @@ constexpr Case kCases[] = {
 INSTANTIATE_TEST_SUITE_P(Graphs, GuardedGraph, ::testing::ValuesIn(kCases));
 
 /// Places of the smallest plan are symbols too, which no dimension may share.
-TEST(PlaceSymbols, AreNamedApartFromDimensions) {
+TEST(ArenaSymbols, AreNamedApartFromDimensions) {
   register_all_ops();
   const auto graph = parse(
       "graph (%0 \"x\" : f32[at0, 40]) { dim \"at0\" = 1..8 "
@@ -189,8 +189,8 @@ TEST(PlaceSymbols, AreNamedApartFromDimensions) {
   auto program = lower(**graph);
   ASSERT_TRUE(program.ok()) << render(program.diag());
   plan(*program, {.smallest = true});
-  ASSERT_FALSE(program->places.empty());
-  for (const ArenaPlace& place : program->places) EXPECT_NE(place.symbol, "at0");
+  ASSERT_FALSE(program->positions.empty());
+  for (const ArenaSymbol& position : program->positions) EXPECT_NE(position.symbol, "at0");
 }
 
 }  // namespace

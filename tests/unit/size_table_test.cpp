@@ -29,14 +29,14 @@ TEST(SizeTable, NumbersAreThemselvesAndExpressionsStandOnceInTheTable) {
 TEST(SizeTable, PlacesComeFirstAndAreNamedByWhatLiesAbove) {
   Program program;
   program.dims = {{"s", 1, 8, 1}};
-  program.places = {{"at0", kS * Dim(64)}, {"at1", Dim::symbol("at0") + Dim(128)}};
+  program.positions = {{"at0", kS * Dim(64)}, {"at1", Dim::symbol("at0") + Dim(128)}};
   SizeTable sizes(program);
   EXPECT_EQ(sizes(Dim::symbol("at1")), "n[1]");
   EXPECT_EQ(sizes(Dim::symbol("at1") + Dim(4)), "n[2]");
   EXPECT_EQ(sizes.definition("fill"),
             "static void fill(const int64_t *dims, int64_t *n) {\n"
             "  n[0] = 64 * dims[0];\n  n[1] = n[0] + 128;\n  n[2] = n[1] + 4;\n}\n\n");
-  EXPECT_EQ(program.with_places({{"s", 2}}).at("at1"), 256);
+  EXPECT_EQ(program.with_arena_symbols({{"s", 2}}).at("at1"), 256);
   EXPECT_EQ(program.largest(Dim::symbol("at1")), 640);
 }
 

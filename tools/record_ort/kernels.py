@@ -166,13 +166,13 @@ def qlinear_conv_channels_last(m):
 @case
 def qgemm(m):
     for i, (a, b) in enumerate((("u8", "u8"), ("u8", "s8"), ("s8", "s8"), ("u8", "s8"))):
-        per_column, alpha, turned = i % 2 == 1, [1.0, 1.0, 0.75, 1.0][i], i > 1
-        w, sb, zb = weights(m, b, 19, per_column, (19, 36) if turned else (36, 19), 0)
+        per_column, alpha, transposed = i % 2 == 1, [1.0, 1.0, 0.75, 1.0][i], i > 1
+        w, sb, zb = weights(m, b, 19, per_column, (19, 36) if transposed else (36, 19), 0)
         sa = m.scale()
         sy = m.near_power(F(F(alpha) * sa) * (sb[0] if per_column else sb), 8)
         bias = m.rng.integers(-3000, 3000, 19).astype(np.int32)
         operands = [m.input(m.codes(a, 13, 36)), *m.pair(sa, m.zero(a)), m.constant(w), *m.pair(sb, zb), m.constant(bias)]
-        attributes = dict(domain="com.microsoft", alpha=alpha, transB=int(turned))
+        attributes = dict(domain="com.microsoft", alpha=alpha, transB=int(transposed))
         m.output(m.node("QGemm", *operands, *m.pair(sy, m.zero(a)), **attributes))
         m.output(m.node("QGemm", *operands, **attributes))
 

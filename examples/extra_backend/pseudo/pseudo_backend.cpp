@@ -77,20 +77,20 @@ class Printer {
 
   std::string element(const View& view, const std::vector<int64_t>& strides) const {
     const Program& program = project_.module.program();
-    const BufferOffset place = program.resolve(view);
-    const Buffer& b = program.buffer(place.buffer);
+    const BufferOffset position = program.resolve(view);
+    const Buffer& b = program.buffer(position.buffer);
     const std::string strided = fmt::format(": {}]", fmt::join(strides, ", "));
     switch (b.kind) {
       case BufferKind::input:
-        return fmt::format("input {}[{}", b.slot, place.offset.value()) + strided;
+        return fmt::format("input {}[{}", b.slot, position.offset.value()) + strided;
       case BufferKind::output:
-        return fmt::format("output {}[{}", b.slot, place.offset.value()) + strided;
+        return fmt::format("output {}[{}", b.slot, position.offset.value()) + strided;
       case BufferKind::constant:
         return fmt::format("weights[{}",
-                           place.offset.value() + project_.weights.offsets.at(b.constant)) +
+                           position.offset.value() + project_.weights.offsets.at(b.constant)) +
                strided;
       default:
-        return fmt::format("arena[{}", (place.offset + b.offset).value()) + strided;
+        return fmt::format("arena[{}", (position.offset + b.offset).value()) + strided;
     }
   }
 
@@ -109,7 +109,7 @@ class PseudoBackend : public Backend {
   std::string_view title() const override { return "pseudo-code"; }
   std::string_view extension() const override { return ".txt"; }
   Result<Ok> check(const Target&, const ProjectOptions& options) const override {
-    if (options.weights == WeightForm::file && !options.threads && !options.single_file)
+    if (options.weights == WeightStorage::file && !options.threads && !options.single_file)
       return Ok{};
     return error(Code::usage,
                  "pseudo-code has its weights in a file and no threads: give --weights file, "

@@ -8,7 +8,9 @@ namespace qc {
 namespace {
 /// Code for targets names its instructions itself; portable code gets them from the compiler's
 /// flags.
-bool names_instructions(const Module& module) { return !module.parts.front().target.macro.empty(); }
+bool names_instructions(const Module& module) {
+  return !module.programs.front().target.macro.empty();
+}
 }  // namespace
 
 std::string makefile_text(const Module& module, const COptions& options) {
@@ -16,7 +18,8 @@ std::string makefile_text(const Module& module, const COptions& options) {
   std::string objects, rules;
   for (const std::string& source : c_sources(module, options)) {
     const std::string stem = source.substr(0, source.size() - 2);
-    const bool kernels = !options.single_file && (module.parts.size() == 1 || stem != options.name);
+    const bool kernels =
+        !options.single_file && (module.programs.size() == 1 || stem != options.name);
     objects += fmt::format("{}{}.o", objects.empty() ? "" : " ", stem);
     rules += fmt::format(
         "{0}.o: {0}.c {1}.h{2}\n\t$(CC) $(CPPFLAGS) -std=c11 $(CFLAGS) $(PIC) -c $< -o $@\n", stem,

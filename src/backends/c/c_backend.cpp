@@ -16,15 +16,15 @@ namespace {
 /// library below it; tests/emitted measures them.
 constexpr int64_t kEntryStack = 512, kLibraryStack = 256;
 /// What a part of a split step has beside its kernel: parameters and operands of its own.
-constexpr int kPartStack = 512;
+constexpr int kSubrangeStack = 512;
 
 /// Bytes of stack of one run: kernels run one after the other, so the deepest one counts.
 int64_t stack_bytes(const Module& module, size_t entries) {
   int deepest = 0;
-  for (const Module::Part& part : module.parts) {
-    for_each_step(part.program.steps, [&](const Step& s) {
-      const int part = std::holds_alternative<ParallelStep>(s.op) ? kPartStack : 0;
-      if (const Call* c = s.call()) deepest = std::max(deepest, c->body->stack + part);
+  for (const Module::TargetProgram& compiled : module.programs) {
+    for_each_step(compiled.program.steps, [&](const Step& s) {
+      const int extra = std::holds_alternative<ParallelStep>(s.op) ? kSubrangeStack : 0;
+      if (const Call* c = s.call()) deepest = std::max(deepest, c->body->stack + extra);
     });
   }
   return kEntryStack + deepest + kLibraryStack +
@@ -95,7 +95,7 @@ Result<Ok> write_single(const Project& project, const std::string& source,
   const std::string& name = project.options.name;
   std::string text = with_text(source, name + ".h", quiet);
   text = with_text(std::move(text), name + "_kernels.h",
-                   note + kernels_text({&project.module.parts[0], 1}, project.options));
+                   note + kernels_text({&project.module.programs[0], 1}, project.options));
   QC_TRY(files.append(text.data(), text.size()));
   return files.end();
 }
@@ -112,13 +112,13 @@ class CBackend : public Backend {
   bool names_weights() const override { return true; }
   Result<Ok> check(const Module& module, const ProjectOptions& options,
                    const WeightMap& weights) const override {
-    if (options.weights == WeightForm::literal && weights.bytes > (int64_t{1} << 30)) {
+    if (options.weights == WeightStorage::literal && weights.bytes > (int64_t{1} << 30)) {
       return error(Code::usage,
                    "{} bytes of weights are too many for C literals: use --weights file or incbin",
                    weights.bytes);
     }
     if (options.single_file &&
-        (module.parts.size() > 1 || options.weights != WeightForm::literal)) {
+        (module.programs.size() > 1 || options.weights != WeightStorage::literal)) {
       return error(
           Code::usage,
           "--single-file holds the code of one target with literal weights: choose a target "
@@ -131,21 +131,21 @@ class CBackend : public Backend {
     const Module& module = project.module;
     const ProjectOptions& options = project.options;
     const std::string& name = options.name;
-    const bool several = module.parts.size() > 1;
+    const bool several = module.programs.size() > 1;
     const SourceText written = source_text(module, options, project.weights);
-    std::vector<SourceText> of_parts;
+    std::vector<SourceText> of_programs;
     size_t entries = written.entries;
-    for (size_t i = 0; several && i < module.parts.size(); ++i) {
-      of_parts.push_back(part_text(module.parts[i], options, project.weights));
-      entries = std::max(entries, of_parts.back().entries);
+    for (size_t i = 0; several && i < module.programs.size(); ++i) {
+      of_programs.push_back(program_text(module.programs[i], options, project.weights));
+      entries = std::max(entries, of_programs.back().entries);
     }
     project.report.stack_bytes = stack_bytes(module, entries);
     const Program& first = module.program();
     const int64_t float_macs = most_fused(first.steps);
-    if (module.parts.front().target.macro.empty() && first.dot == DotStep::fma)
+    if (module.programs.front().target.macro.empty() && first.dot == DotStep::fma)
       project.report.fma_by_flags = float_macs;
     ProjectReport& report = project.report;
-    report.notes_floats = module.parts.front().target.machine.empty() && float_macs == 0 &&
+    report.notes_floats = module.programs.front().target.machine.empty() && float_macs == 0 &&
                           report.macs > 0 && report.float_steps > 0;
     const std::string header = header_text(module, options, project.report, project.weight_hash);
     const std::string note = project.report.fma_by_flags > 0 ? fma_note(name) : "";
@@ -156,11 +156,12 @@ class CBackend : public Backend {
     }
     QC_TRY(files.write(name + ".h", header));
     if (!several && !options.single_file)
-      QC_TRY(files.write(name + "_kernels.h", note + kernels_text({&module.parts[0], 1}, options)));
-    for (size_t i = 0; i < of_parts.size(); ++i) {
-      const std::string stem = part_stem(options, module.parts[i].target);
-      QC_TRY(files.write(stem + ".c", of_parts[i].text));
-      QC_TRY(files.write(stem + "_kernels.h", kernels_text({&module.parts[i], 1}, options)));
+      QC_TRY(
+          files.write(name + "_kernels.h", note + kernels_text({&module.programs[0], 1}, options)));
+    for (size_t i = 0; i < of_programs.size(); ++i) {
+      const std::string stem = program_stem(options, module.programs[i].target);
+      QC_TRY(files.write(stem + ".c", of_programs[i].text));
+      QC_TRY(files.write(stem + "_kernels.h", kernels_text({&module.programs[i], 1}, options)));
     }
     return Ok{};
   }
@@ -184,8 +185,8 @@ const Backend& c_backend() {
 
 std::vector<std::string> c_sources(const Module& module, const COptions& options) {
   std::vector<std::string> out{options.name + ".c"};
-  for (size_t i = 0; module.parts.size() > 1 && i < module.parts.size(); ++i)
-    out.push_back(part_stem(options, module.parts[i].target) + ".c");
+  for (size_t i = 0; module.programs.size() > 1 && i < module.programs.size(); ++i)
+    out.push_back(program_stem(options, module.programs[i].target) + ".c");
   return out;
 }
 

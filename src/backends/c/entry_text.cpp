@@ -16,7 +16,7 @@ namespace {
 /// What a reset copies: bytes of the weights into the state.
 TemplateRows state_rows(const Program& program, const COptions& options, const WeightMap& weights) {
   TemplateRows out{{"to", "own_base", "from", "bytes"}, {}};
-  const bool file = options.weights == WeightForm::file;
+  const bool file = options.weights == WeightStorage::file;
   for (const Port& port : program.states) {
     const Buffer& b = program.buffers[static_cast<size_t>(port.buffer)];
     out.rows.push_back({fmt::to_string(b.offset.value()), file ? "" : options.name + "_weights",
@@ -39,10 +39,10 @@ std::string processor_has(const Target& target) {
   return all;
 }
 
-/// The functions that processor_has needs for parts of the module.
+/// The functions that processor_has needs for programs of the module.
 std::string processor_functions(const Module& module) {
-  for (const Module::Part& part : module.parts) {
-    if (!part.target.required.empty() && !compilers_ask(part.target))
+  for (const Module::TargetProgram& compiled : module.programs) {
+    if (!compiled.target.required.empty() && !compilers_ask(compiled.target))
       return std::string(embedded_header("kernels/common/processor.h"));
   }
   return "";
@@ -83,12 +83,12 @@ std::string kernels_prelude(const std::string& stem) {
   return expand(templates::kernels_c, {{"stem", stem}});
 }
 
-/// The parts, of which the first that the processor can run is taken.
-TemplateRows part_rows(const Module& module, const COptions& options) {
+/// The programs, of which the first that the processor can run is taken.
+TemplateRows program_rows(const Module& module, const COptions& options) {
   TemplateRows out{{"stem", "before"}, {}};
-  for (const Module::Part& part : module.parts) {
-    const std::string needed = processor_has(part.target);
-    out.rows.push_back({part_stem(options, part.target),
+  for (const Module::TargetProgram& compiled : module.programs) {
+    const std::string needed = processor_has(compiled.target);
+    out.rows.push_back({program_stem(options, compiled.target),
                         fmt::format("{}{}", out.rows.empty() ? "" : "else ",
                                     needed.empty() ? "" : fmt::format("if ({}) ", needed))});
   }
@@ -132,38 +132,39 @@ TemplateRows numbers(size_t count) {
 
 }  // namespace
 
-std::string part_stem(const COptions& options, const Target& target) {
+std::string program_stem(const COptions& options, const Target& target) {
   std::string out = options.name + "_" + target.name;
   std::replace(out.begin(), out.end(), '-', '_');
   return out;
 }
 
-SourceText part_text(const Module::Part& part, const COptions& options,
-                     const WeightMap& weight_map) {
-  const std::string stem = part_stem(options, part.target);
-  Source source(options, weight_map, part.program);
+SourceText program_text(const Module::TargetProgram& compiled, const COptions& options,
+                        const WeightMap& weight_map) {
+  const std::string stem = program_stem(options, compiled.target);
+  Source source(options, weight_map, compiled.program);
   source.print();
-  std::string out = expand(
-      templates::part_c, {{"prelude", prelude(options)},
-                          {"kernels", kernels_prelude(stem)},
-                          {"size_functions", part.program.dims.empty() ? "" : size_functions()},
-                          {"instances", source.instances},
-                          {"hidden", expand(templates::hidden_c, {})},
-                          {"stem", stem},
-                          {"parameters", run_parameters(options)},
-                          {"steps", steps_text(source, options, fmt::format("void {}_part", stem))},
-                          {"within_target", !part.target.macro.empty()}});
+  std::string out =
+      expand(templates::program_c,
+             {{"prelude", prelude(options)},
+              {"kernels", kernels_prelude(stem)},
+              {"size_functions", compiled.program.dims.empty() ? "" : size_functions()},
+              {"instances", source.instances},
+              {"hidden", expand(templates::hidden_c, {})},
+              {"stem", stem},
+              {"parameters", run_parameters(options)},
+              {"steps", steps_text(source, options, fmt::format("void {}_steps", stem))},
+              {"within_target", !compiled.target.macro.empty()}});
   return {std::move(out), source.sizes.entries()};
 }
 
 SourceText source_text(const Module& module, const COptions& options, const WeightMap& weight_map) {
   const std::string& name = options.name;
   const Program& program = module.program();
-  const Target& target = module.parts.back().target;
+  const Target& target = module.programs.back().target;
   const int64_t weight_bytes = weight_map.bytes;
-  const bool several = module.parts.size() > 1, free = !program.dims.empty();
-  const bool file = options.weights == WeightForm::file, weights = weight_bytes > 0;
-  const bool literal = options.weights == WeightForm::literal;
+  const bool several = module.programs.size() > 1, free = !program.dims.empty();
+  const bool file = options.weights == WeightStorage::file, weights = weight_bytes > 0;
+  const bool literal = options.weights == WeightStorage::literal;
   // The steps are called in a function that has all pointers, null where there are none.
   const bool all = several || free;
   Source source(options, weight_map, program);
@@ -190,7 +191,7 @@ SourceText source_text(const Module& module, const COptions& options, const Weig
               {"steps",
                steps ? steps_text(source, options, fmt::format("static void {}_steps", name)) : ""},
               {"body", source.body},
-              {"parts", part_rows(module, options)},
+              {"programs", program_rows(module, options)},
               {"parameters", run_parameters(options)},
               {"arguments", run_arguments(options)},
               {"within_target", !target.macro.empty()},

@@ -38,7 +38,7 @@ std::string Source::invocation(const Step&, const Instance& instance, const std:
   return instance.function + "(" + all + ")";
 }
 
-std::string Source::part_definition(const Instance& instance) {
+std::string Source::subrange_definition(const Instance& instance) {
   const Call& call = instance.call;
   const Signature& kernel = *call.kernel;
   constexpr size_t kMostIn = 12, kMostOut = 2;
@@ -77,7 +77,7 @@ std::string Source::part_definition(const Instance& instance) {
                     "    {0} p = {{{1}}};\n"
                     "    const void *in[] = {{{2}}};\n"
                     "    void *out[] = {{{3}}};\n"
-                    "    const int32_t next = {4}_part(&p, in, out, units);\n"
+                    "    const int32_t next = {4}_subrange(&p, in, out, units);\n"
                     "    {5}(&p{6});\n"
                     "    units[0] = next;\n  }}\n}}\n\n",
                     kernel.params, instance.values, in, out, call.body->split, call.body->symbol,

@@ -15,7 +15,7 @@ class Source : public StepPrinter {
                          const std::string& args) const override;
   std::string copy(const Step& step, const std::string& from, const std::string& to,
                    const std::string& bytes, bool to_device) override;
-  std::string part_definition(const Instance& instance) override;
+  std::string subrange_definition(const Instance& instance) override;
   std::string parallel(const Step& step, const Instance& instance, const std::string& params,
                        const std::string& in, const std::string& out, const std::string& units,
                        const std::string& pad) const override;

@@ -12,7 +12,7 @@ Result<Ok> write_test(const Module& module, const COptions& options, const Vecto
   const bool free = !program.dims.empty();
   const std::string& name = options.name;
   const std::string upper = c_upper(name);
-  const bool state = program.state_bytes > 0, file = options.weights == WeightForm::file;
+  const bool state = program.state_bytes > 0, file = options.weights == WeightStorage::file;
   QC_TRY(files.begin(name + "_test.c"));
   std::string text = fmt::format(
       "/* Test of {0}: recorded inputs must give the recorded outputs, bit for bit. With an "
@@ -48,7 +48,7 @@ Result<Ok> write_test(const Module& module, const COptions& options, const Vecto
   if (options.threads) {
     text +=
         "\n/* Three ranges, the last first: the order is of no matter. */\n"
-        "static void in_parts(void *threads, int32_t units,\n"
+        "static void is_split(void *threads, int32_t units,\n"
         "                     void (*part)(const void *call, int32_t first, int32_t last),\n"
         "                     const void *call) {\n"
         "  (void)threads;\n"
@@ -79,7 +79,7 @@ Result<Ok> write_test(const Module& module, const COptions& options, const Vecto
   }
   text += fmt::format("  const {0}_args args = {{inputs, outputs, arena, {1}, {2}, {3}{4}}};\n",
                       name, state ? "state" : "NULL", file ? "weights" : "NULL",
-                      free ? "dims" : "NULL", options.threads ? ", in_parts, NULL" : "");
+                      free ? "dims" : "NULL", options.threads ? ", is_split, NULL" : "");
   if (state) text += fmt::format("  {}_reset(state{});\n", name, file ? ", weights" : "");
   text += fmt::format(
       "  int code = {0}_invoke_args(&args);\n"

@@ -22,9 +22,10 @@ struct SourceText {
 };
 SourceText source_text(const Module& module, const COptions& options, const WeightMap& weights);
 /// The steps of one of several parts, a file of its own.
-SourceText part_text(const Module::Part& part, const COptions& options, const WeightMap& weights);
+SourceText program_text(const Module::TargetProgram& compiled, const COptions& options,
+                        const WeightMap& weights);
 /// What the names of a part's files and functions begin with, where there are several.
-std::string part_stem(const COptions& options, const Target& target);
+std::string program_stem(const COptions& options, const Target& target);
 std::string makefile_text(const Module& module, const COptions& options);
 std::string cmake_text(const Module& module, const COptions& options);
 Result<Ok> write_test(const Module& module, const COptions& options, const Vectors* vectors,

@@ -27,11 +27,11 @@ int64_t most_macs(const Steps& steps) {
   return out;
 }
 
-/// Runs may take turns between parts, so what they share is in the same place for all.
-void check_parts(const Module& module) {
+/// Runs may alternate between parts, so what they share is in the same place for all.
+void check_programs(const Module& module) {
   const Program& program = module.program();
-  for (const Module::Part& part : module.parts) {
-    const Program& other = part.program;
+  for (const Module::TargetProgram& compiled : module.programs) {
+    const Program& other = compiled.program;
     QC_CHECK(other.pool == program.pool, "parts of a module have other constants");
     QC_CHECK(other.arena_bytes == program.arena_bytes, "parts of a module have other arenas");
     QC_CHECK(
@@ -53,8 +53,8 @@ Result<ProjectReport> Backend::write(const Module& module, const ProjectOptions&
     return error(Code::usage, "'{}' cannot prefix C names: use letters, digits and underscores",
                  options.name);
   }
-  QC_TRY(check(module.parts.front().target, options));
-  check_parts(module);
+  QC_TRY(check(module.programs.front().target, options));
+  check_programs(module);
   const Program& program = module.program();
   WeightMap map = map_weights(module);
   if (names_weights()) QC_TRY(name_weights(module, options, map));

@@ -7,11 +7,11 @@ namespace qc {
 std::string_view weight_source(const ProjectOptions& options) {
   if (options.single_file) return "";
   switch (options.weights) {
-    case WeightForm::literal:
+    case WeightStorage::literal:
       return "c";
-    case WeightForm::incbin:
+    case WeightStorage::incbin:
       return "S";
-    case WeightForm::file:
+    case WeightStorage::file:
       return "";
   }
   return "";

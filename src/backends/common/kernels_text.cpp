@@ -10,20 +10,21 @@
 
 namespace qc {
 
-std::string kernels_text(std::span<const Module::Part> parts, const ProjectOptions& options,
-                         std::span<const std::string_view> headers) {
+std::string kernels_text(std::span<const Module::TargetProgram> programs,
+                         const ProjectOptions& options, std::span<const std::string_view> headers) {
   std::set<std::string> symbols;
   bool floats = false;
-  const bool in_pieces = std::find(headers.begin(), headers.end(),
-                                   std::string_view("kernels/common/pieces.h")) != headers.end();
-  for (const Module::Part& part : parts) {
-    floats = floats || !float_steps(part.program).empty();
-    for_each_step(part.program.steps, [&](const Step& s) {
+  const bool vectorized = std::find(headers.begin(), headers.end(),
+                                    std::string_view("kernels/common/vectors.h")) != headers.end();
+  for (const Module::TargetProgram& compiled : programs) {
+    floats = floats || !float_steps(compiled.program).empty();
+    for_each_step(compiled.program.steps, [&](const Step& s) {
       if (const Call* c = s.call()) symbols.insert(c->body->symbol);
       const auto* parallel = std::get_if<ParallelStep>(&s.op);
       if (parallel && parallel->call.body->units) {
-        const bool pieces = in_pieces && parallel->call.body->piece > 0;
-        for (const char* what : pieces ? std::vector{"_place", "_spans"} : std::vector{"_part"})
+        const bool vectors = vectorized && parallel->call.body->vector_width > 0;
+        for (const char* what :
+             vectors ? std::vector{"_advance", "_spans"} : std::vector{"_subrange"})
           symbols.insert(parallel->call.body->split + what);
         if (parallel->units == 0) symbols.insert(parallel->call.body->split + "_units");
       }
@@ -32,12 +33,12 @@ std::string kernels_text(std::span<const Module::Part> parts, const ProjectOptio
   std::string out = fmt::format("/* Kernels of {}. */\n", options.name);
   // Kernels that choose between floats and integers when they run then have only the integers.
   if (!floats) out += "#define QK_INTEGER_ONLY 1\n";
-  if (parts.front().program.dot == DotStep::mul_add) {
+  if (programs.front().program.dot == DotStep::mul_add) {
     out +=
         "/* A step of a float dot product is a rounded product, then a rounded sum. */\n"
         "#define QN_DOT_MUL_ADD 1\n";
   }
-  const Target& target = parts.front().target;
+  const Target& target = programs.front().target;
   if (!target.macro.empty()) {
     out += fmt::format("#define {} 1\n", target.macro);
     out += embedded_header("kernels/common/target.h");

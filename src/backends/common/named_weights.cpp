@@ -110,7 +110,7 @@ std::map<ConstId, std::string> first_readers(const Program& program) {
 }  // namespace
 
 Result<Ok> name_weights(const Module& module, const ProjectOptions& options, WeightMap& map) {
-  if (options.weights != WeightForm::literal || module.parts.size() != 1) return Ok{};
+  if (options.weights != WeightStorage::literal || module.programs.size() != 1) return Ok{};
   if (map.bytes == 0 || map.bytes > kReadable) return Ok{};
   const Program& program = module.program();
   for (const auto& [offset, id] : in_order(map, *program.pool)) {

@@ -65,7 +65,7 @@ bool is_reserved(std::string_view prefix, std::string_view name) {
       "sizes",         "steps",         "weights",       "weights_t"};
   std::string_view suffix = name.substr(prefix.size() + 1);
   if (std::find(std::begin(kOwn), std::end(kOwn), suffix) != std::end(kOwn)) return true;
-  if (c_upper(suffix) == suffix || suffix.ends_with("_part")) return true;  // macros, parts
+  if (c_upper(suffix) == suffix || suffix.ends_with("_steps")) return true;  // macros, parts
   while (!suffix.empty() && suffix.back() >= '0' && suffix.back() <= '9') suffix.remove_suffix(1);
   return suffix == "form" || suffix == "p" || suffix == "t";
 }

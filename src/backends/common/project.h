@@ -12,12 +12,12 @@
 
 namespace qc {
 
-enum class WeightForm { literal, incbin, file };
+enum class WeightStorage { literal, incbin, file };
 enum class Specialise { speed, size };
 
 struct ProjectOptions {
   std::string name = "model";  // prefix of every symbol and file; a C identifier
-  WeightForm weights = WeightForm::literal;
+  WeightStorage weights = WeightStorage::literal;
   Specialise specialise = Specialise::speed;
   std::string machine;       // the macro of machines it is for; empty: all
   bool threads = false;      // runs take a parallel_for

@@ -7,13 +7,13 @@
 namespace qc {
 
 SizeTable::SizeTable(const Program& program) : program_(program) {
-  for (const ArenaPlace& p : program.places) sizes_.push_back(p.value);
+  for (const ArenaSymbol& p : program.arena_symbols) sizes_.push_back(p.value);
 }
 
 std::string SizeTable::operator()(const Dim& size) {
   if (size.is_static()) return std::to_string(size.value());
-  for (size_t i = 0; i < program_.places.size(); ++i) {
-    if (size == Dim::symbol(program_.places[i].symbol)) return fmt::format("n[{}]", i);
+  for (size_t i = 0; i < program_.arena_symbols.size(); ++i) {
+    if (size == Dim::symbol(program_.arena_symbols[i].symbol)) return fmt::format("n[{}]", i);
   }
   const auto at = std::find(sizes_.begin(), sizes_.end(), size);
   const auto i = at - sizes_.begin();
@@ -24,10 +24,11 @@ std::string SizeTable::operator()(const Dim& size) {
 std::string SizeTable::expression(const Dim& size) const {
   Dim::Notation c;
   c.symbol = [&](const std::string& symbol) {
-    const auto& places = program_.places;
-    const auto place = std::find_if(places.begin(), places.end(),
-                                    [&](const ArenaPlace& p) { return p.symbol == symbol; });
-    if (place != places.end()) return fmt::format("n[{}]", place - places.begin());
+    const auto& arena_symbols = program_.arena_symbols;
+    const auto position = std::find_if(arena_symbols.begin(), arena_symbols.end(),
+                                       [&](const ArenaSymbol& p) { return p.symbol == symbol; });
+    if (position != arena_symbols.end())
+      return fmt::format("n[{}]", position - arena_symbols.begin());
     const auto& dims = program_.dims;
     const auto at =
         std::find_if(dims.begin(), dims.end(), [&](const FreeDim& d) { return d.name == symbol; });

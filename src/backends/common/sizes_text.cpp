@@ -68,9 +68,10 @@ std::string reach_text(const Program& program) {
     }
   }
   std::string out = "  {\n";
-  if (!program.places.empty()) out += fmt::format("    int64_t n[{}];\n", program.places.size());
-  for (size_t i = 0; i < program.places.size(); ++i)
-    out += fmt::format("    n[{}] = {};\n", i, sizes.expression(program.places[i].value));
+  if (!program.arena_symbols.empty())
+    out += fmt::format("    int64_t n[{}];\n", program.arena_symbols.size());
+  for (size_t i = 0; i < program.arena_symbols.size(); ++i)
+    out += fmt::format("    n[{}] = {};\n", i, sizes.expression(program.arena_symbols[i].value));
   for (const auto& [end, more] : ends)
     out += fmt::format("    bytes = qc_max(bytes, {});\n", sizes.expression(end + Dim(more)));
   return out + "  }\n";
@@ -80,7 +81,8 @@ std::string reach_text(const Program& program) {
 
 std::string arena_bytes_text(const Module& module, const ProjectOptions& options) {
   std::string body;
-  for (const Module::Part& part : module.parts) body += reach_text(part.program);
+  for (const Module::TargetProgram& compiled : module.programs)
+    body += reach_text(compiled.program);
   return fmt::format(
       "size_t {0}_arena_bytes(const int64_t *dims) {{\n  int64_t bytes = 1;\n"
       "  if ({0}_size_error(dims) != NULL) return 0;\n{1}  return (size_t)bytes;\n}}\n\n",

@@ -29,11 +29,11 @@ std::vector<SpaceStats> memory_of(const Module& module, const WeightMap& weights
   own.weight_bytes = weights.bytes;
   if (&own == &device) {  // a run's part alone is there
     own.weight_bytes = 0;
-    for (const Module::Part& part : module.parts)
-      own.weight_bytes = std::max(own.weight_bytes, map_device_weights(part.program).bytes);
+    for (const Module::TargetProgram& compiled : module.programs)
+      own.weight_bytes = std::max(own.weight_bytes, map_device_weights(compiled.program).bytes);
   }
-  for (const Module::Part& part : module.parts)
-    own.live_bytes = std::max(own.live_bytes, arena_lower_bound(part.program));
+  for (const Module::TargetProgram& compiled : module.programs)
+    own.live_bytes = std::max(own.live_bytes, arena_lower_bound(compiled.program));
   for_each_step(program.steps, [&](const Step& s) {
     const CopyStep* copy = s.copy();
     if (!copy) return;

@@ -80,10 +80,10 @@ std::string StepPrinter::pointer(const View& view, bool writable) {
   if (const auto named = weights_.names.find(b.constant);
       b.kind == BufferKind::constant && named != weights_.names.end() && root.offset == 0)
     return fmt::format("{}_weights->{}", options_.name, named->second);
-  Dim place = root.offset;
-  if (b.kind == BufferKind::arena || b.kind == BufferKind::state) place = place + b.offset;
-  if (b.kind == BufferKind::constant) place = place + Dim(constant_offset(b));
-  const std::string offset = sizes(place);
+  Dim position = root.offset;
+  if (b.kind == BufferKind::arena || b.kind == BufferKind::state) position = position + b.offset;
+  if (b.kind == BufferKind::constant) position = position + Dim(constant_offset(b));
+  const std::string offset = sizes(position);
   const bool at_start = offset == "0";
   std::string base = memory(b);
   if (!at_start && b.kind == BufferKind::input) base = "(const unsigned char *)" + base;
@@ -139,8 +139,8 @@ std::string StepPrinter::function_name(const Step& step) {
   return unique;
 }
 
-std::string StepPrinter::key_of(const Call& call, bool in_parts) {
-  std::string key = (in_parts ? "parts of " : "") + call.body->symbol;
+std::string StepPrinter::key_of(const Call& call, bool is_split) {
+  std::string key = (is_split ? "parts of " : "") + call.body->symbol;
   for (const View& v : call.in) key += v.present() ? '1' : '0';
   key += '|';
   for (const View& v : call.out) key += v.present() ? '1' : '0';
@@ -175,8 +175,8 @@ void StepPrinter::compare_calls() {
   });
 }
 
-std::vector<bool> StepPrinter::given_numbers(const Call& call, bool in_parts) const {
-  const auto found = differs_.find(key_of(call, in_parts));
+std::vector<bool> StepPrinter::given_numbers(const Call& call, bool is_split) const {
+  const auto found = differs_.find(key_of(call, is_split));
   std::vector<bool> out =
       found != differs_.end() ? found->second : std::vector<bool>(call.params.size());
   for (size_t i = 0; i < out.size() && !reads_sizes(); ++i) {
@@ -186,9 +186,9 @@ std::vector<bool> StepPrinter::given_numbers(const Call& call, bool in_parts) co
   return out;
 }
 
-StepPrinter::Instance StepPrinter::instance(const Step& step, bool in_parts) {
+StepPrinter::Instance StepPrinter::instance(const Step& step, bool is_split) {
   const Call& own = *step.call();
-  const std::vector<bool> differs = given_numbers(own, in_parts);
+  const std::vector<bool> differs = given_numbers(own, is_split);
   bool varies = false;
   for (size_t i = 0; i < own.params.size(); ++i) {
     const Dim* size = std::get_if<Dim>(&own.params[i]);
@@ -196,7 +196,7 @@ StepPrinter::Instance StepPrinter::instance(const Step& step, bool in_parts) {
   }
   const bool local = std::find(differs.begin(), differs.end(), true) == differs.end();
   const std::string values = initialiser(own, differs);
-  auto [it, fresh] = functions_.try_emplace(key_of(own, in_parts) + (varies ? "n" : "") + values);
+  auto [it, fresh] = functions_.try_emplace(key_of(own, is_split) + (varies ? "n" : "") + values);
   if (fresh) it->second = function_name(step);
   Instance out{it->second, own, values, local, varies, rare_.contains(&own), {}};
   if (!local) {
@@ -208,11 +208,11 @@ StepPrinter::Instance StepPrinter::instance(const Step& step, bool in_parts) {
     }
     out.given = type;
   }
-  if (fresh) instances += in_parts ? part_definition(out) : definition(out);
+  if (fresh) instances += is_split ? subrange_definition(out) : definition(out);
   return out;
 }
 
-std::string StepPrinter::part_definition(const Instance&) {
+std::string StepPrinter::subrange_definition(const Instance&) {
   QC_CHECK(false, "this language splits no steps");
   return {};
 }
@@ -286,10 +286,10 @@ std::string StepPrinter::given_type(const Call& call, const std::string& name,
   return fmt::format("typedef struct {{{} }} {};\n", members, name);
 }
 
-std::string StepPrinter::handed(const Instance& made, bool in_parts) {
+std::string StepPrinter::handed(const Instance& made, bool is_split) {
   if (made.local) return "";
   const Call& own = made.call;
-  const std::vector<bool> differs = given_numbers(own, in_parts);
+  const std::vector<bool> differs = given_numbers(own, is_split);
   std::string values;
   bool free = false;
   for (const Field& f : own.kernel->fields) {

@@ -59,7 +59,7 @@ class StepPrinter {
   virtual std::string invocation(const Step& step, const Instance& instance,
                                  const std::string& params, const std::string& args) const = 0;
   /// A function that computes some units of such calls: what a caller's parallel_for runs.
-  virtual std::string part_definition(const Instance& instance);
+  virtual std::string subrange_definition(const Instance& instance);
   /// Statements that give the units of a call to the caller's parallel_for.
   virtual std::string parallel(const Step& step, const Instance& instance,
                                const std::string& params, const std::string& in,
@@ -90,14 +90,14 @@ class StepPrinter {
   /// A call whose units the caller's threads take.
   std::string parallel(const Step& step, const std::string& pad);
   /// What computes a step, or parts of it; defined where no step had the same before.
-  Instance instance(const Step& step, bool in_parts);
+  Instance instance(const Step& step, bool is_split);
   std::string number(const Field& field, const Param& param);
   /// What one function computes: a body, operands that are present, in parts or at once.
-  static std::string key_of(const Call& call, bool in_parts);
+  static std::string key_of(const Call& call, bool is_split);
   /// Finds the numbers in which the calls that share a function differ, for --specialise size.
   void compare_calls();
   /// Marks the numbers that the function of a call is handed.
-  std::vector<bool> given_numbers(const Call& call, bool in_parts) const;
+  std::vector<bool> given_numbers(const Call& call, bool is_split) const;
   /// The initialiser of the parameters of a call, those left out that are 0; numbers that `differs`
   /// marks are read from `given`.
   std::string initialiser(const Call& call, const std::vector<bool>& differs);
@@ -109,7 +109,7 @@ class StepPrinter {
   /// A struct in read-only memory, shared by calls with the same values.
   std::string parameters(const std::string& type, const std::string& values);
   /// The struct that a step hands to its function; empty where that holds all.
-  std::string handed(const Instance& made, bool in_parts);
+  std::string handed(const Instance& made, bool is_split);
 
   const std::set<const Call*> rare_;
   std::map<std::string, std::string> functions_, structs_, given_types_;

@@ -1,4 +1,4 @@
-// Pieces of test programs: recorded arrays, what the model is handed, what is compared.
+// Fragments of test programs: recorded arrays, what the model is handed, what is compared.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Pieces of C text that the printers share.
+// Fragments of C text that the printers share.
 #pragma once
 
 #include <span>
@@ -28,7 +28,8 @@ std::string ports_text(const Program& program, const ProjectOptions& options);
 std::string dims_text(const Program& program, const ProjectOptions& options);
 /// The kernels that parts call, as one header without includes of other quantc files, after the
 /// embedded headers that are named.
-std::string kernels_text(std::span<const Module::Part> parts, const ProjectOptions& options,
+std::string kernels_text(std::span<const Module::TargetProgram> programs,
+                         const ProjectOptions& options,
                          std::span<const std::string_view> headers = {});
 /// `name`, an array of rows of bytes, all those of the tensor.
 Result<Ok> write_array(FileSet& files, const std::string& name, const Tensor& t);

@@ -38,8 +38,8 @@ void add_weights(const Program& program, WeightMap& map, Takes&& takes) {
 
 WeightMap map_weights(const Module& module) {
   WeightMap map;
-  for (const Module::Part& part : module.parts)
-    add_weights(part.program, map, [](const Buffer&) { return true; });
+  for (const Module::TargetProgram& compiled : module.programs)
+    add_weights(compiled.program, map, [](const Buffer&) { return true; });
   return map;
 }
 
@@ -104,11 +104,11 @@ template <class Sink>
 Result<Ok> stream(const ConstantPool& pool, const WeightMap& map, WrittenWeights& written,
                   Sink&& sink) {
   int64_t at = 0, since_drop = 0;
-  std::map<int64_t, ConstId> parts;
+  std::map<int64_t, ConstId> by_offset;
   for (const auto& [id, offset] : map.offsets) {
-    if (pool.byte_size(id) > 0) parts.emplace(offset, id);
+    if (pool.byte_size(id) > 0) by_offset.emplace(offset, id);
   }
-  for (const auto& [offset, id] : parts) {
+  for (const auto& [offset, id] : by_offset) {
     QC_ASSIGN(Tensor t, pool.get(id));
     if (t.size() > 1 && has_not_finite(t)) written.not_finite.push_back(pool.name(id));
     QC_TRY(sink(t.bytes().data(), t.bytes().size()));
@@ -156,7 +156,7 @@ struct Spelling {
 constexpr std::array<Spelling, 256> kSpellings = [] {
   std::array<Spelling, 256> out{};
   for (unsigned c = 0; c < 256; ++c) {
-    const auto digit = [&](int place) { return static_cast<char>('0' + ((c >> place) & 7)); };
+    const auto digit = [&](int position) { return static_cast<char>('0' + ((c >> position) & 7)); };
     const bool plain = c >= 32 && c < 127 && c != '"' && c != '\\' && c != '?';
     out[c] = plain ? Spelling{{static_cast<char>(c)}, 1}
                    : Spelling{{'\\', digit(6), digit(3), digit(0)}, 4};
@@ -244,10 +244,10 @@ Result<WrittenWeights> write_named(const ConstantPool& pool, const WeightMap& ma
 
 /// Which bytes of the blob are which constant, as a comment.
 std::string table_of_bytes(const ConstantPool& pool, const WeightMap& map) {
-  std::map<int64_t, ConstId> parts;
-  for (const auto& [id, offset] : map.offsets) parts.emplace(offset, id);
+  std::map<int64_t, ConstId> by_offset;
+  for (const auto& [id, offset] : map.offsets) by_offset.emplace(offset, id);
   std::string out;
-  for (const auto& [offset, id] : parts) {
+  for (const auto& [offset, id] : by_offset) {
     out += fmt::format(" * {} on, {} bytes: '{}', {}\n", offset, pool.byte_size(id),
                        c_comment(pool.name(id)), str(pool.type(id)));
   }
@@ -262,7 +262,7 @@ Result<WrittenWeights> write_weights(const ConstantPool& pool, const WeightMap& 
   WrittenWeights written;
   Checksum checksum;
   const std::string& name = options.name;
-  if (options.weights == WeightForm::literal) {
+  if (options.weights == WeightStorage::literal) {
     const int64_t rows = std::max<int64_t>(1, (map.bytes + 2047) / 2048);
     QC_TRY(files.begin(name + (options.single_file ? ".c" : "_weights.c")));
     const std::string head = fmt::format(
@@ -293,7 +293,7 @@ Result<WrittenWeights> write_weights(const ConstantPool& pool, const WeightMap& 
     return files.append(data, size);
   }));
   QC_TRY(files.end());
-  if (options.weights == WeightForm::incbin) {
+  if (options.weights == WeightStorage::incbin) {
     QC_TRY(files.write(name + "_weights.S",
                        fmt::format("/* Weights of {0}: {1} bytes. */\n"
                                    "    .section .rodata\n"

@@ -13,9 +13,9 @@ constexpr int kAll[] = {75, 80, 86, 89, 90, 100};
 
 /// For which GPUs nvcc compiles.
 std::string architectures(const Project& project) {
-  const auto& parts = project.module.parts;
-  if (parts.size() == 1) {
-    const std::string own = nvcc_flag(parts.front().target);
+  const auto& programs = project.module.programs;
+  if (programs.size() == 1) {
+    const std::string own = nvcc_flag(programs.front().target);
     return own.empty() ? "" : " " + own;
   }
   std::string out = " -t0";  // several at once
@@ -25,12 +25,12 @@ std::string architectures(const Project& project) {
 }
 
 std::string cmake_architectures(const Project& project) {
-  const auto& parts = project.module.parts;
+  const auto& programs = project.module.programs;
   std::string list;
-  if (parts.size() == 1 && !parts.front().target.architecture.empty())
-    list = parts.front().target.architecture.substr(3);
+  if (programs.size() == 1 && !programs.front().target.architecture.empty())
+    list = programs.front().target.architecture.substr(3);
   for (const int sm : kAll) {
-    if (parts.size() > 1) list += fmt::format("{}{}", list.empty() ? "" : ";", sm);
+    if (programs.size() > 1) list += fmt::format("{}{}", list.empty() ? "" : ";", sm);
   }
   if (list.empty()) return "";
   return fmt::format(
@@ -89,7 +89,7 @@ std::string makefile_text(const Project& project) {
       "clean:\n\trm -rf host device .built lib{0}.a lib{0}.so {0}_test\n"
       ".PHONY: all test clean always\n",
       options.name, weights_rule(options),
-      project.module.parts.size() > 1
+      project.module.programs.size() > 1
           ? "# For your GPU alone, which is compiled sooner: NVCCFLAGS='-O2 -arch=sm_90'.\n"
           : "",
       gpus, kBits, objects);

@@ -53,8 +53,8 @@ class CudaBackend : public Backend {
 
  protected:
   Result<Ok> check(const Module& module, const ProjectOptions&, const WeightMap&) const override {
-    for (const Module::Part& part : module.parts) {
-      const std::vector<Diag> all = refusals(part.program);
+    for (const Module::TargetProgram& compiled : module.programs) {
+      const std::vector<Diag> all = refusals(compiled.program);
       if (all.empty()) continue;
       Diag diag = all.front();
       for (size_t i = 1; i < all.size(); ++i) {
@@ -71,16 +71,16 @@ class CudaBackend : public Backend {
   Result<Ok> write_sources(Project& project, FileSet& files) const override {
     static constexpr std::string_view kHeaders[] = {
         "runtime/cuda/launch.h",      "runtime/cuda/deploy.h",  "runtime/cuda/profile.h",
-        "runtime/cuda/graph_cache.h", "runtime/cuda/session.h", "kernels/common/pieces.h",
+        "runtime/cuda/graph_cache.h", "runtime/cuda/session.h", "kernels/common/vectors.h",
         "kernels/common/cuda.h"};
     const ProjectOptions& options = project.options;
     const std::string& name = options.name;
-    const auto& parts = project.module.parts;
+    const auto& programs = project.module.programs;
     QC_TRY(files.write(name + ".h", cuda::header_text(project)));
     QC_TRY(files.write(name + ".cu", cuda::source_text(project)));
     // Bodies for newer GPUs are part of code for all: that for older ones leaves them out.
-    const std::string fat = parts.size() > 1 ? "#define QK_FAT 1\n" : "";
-    return files.write(name + "_kernels.h", fat + kernels_text(parts, options, kHeaders));
+    const std::string fat = programs.size() > 1 ? "#define QK_FAT 1\n" : "";
+    return files.write(name + "_kernels.h", fat + kernels_text(programs, options, kHeaders));
   }
 
   std::vector<TextFile> build_files(const Project& project) const override {

@@ -1,5 +1,5 @@
-// Prints NAME.cu: the kernels of each part, what describes the model, the functions a caller sees.
-// What these do stands in runtime/cuda/session.h.
+// Prints NAME.cu: the kernels of each program, what describes the model, the functions a caller
+// sees. What these do stands in runtime/cuda/session.h.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -44,19 +44,19 @@ std::string extents_text(const std::vector<WeightRange>& ranges) {
 }
 
 /// Launches of the kernels, copies of inputs and outputs, and where weights lie, in a namespace.
-std::string part_text(const Project& project, size_t index) {
-  const Module::Part& part = project.module.parts[index];
-  const Program& program = part.program;
+std::string program_text(const Project& project, size_t index) {
+  const Module::TargetProgram& compiled = project.module.programs[index];
+  const Program& program = compiled.program;
   const WeightMap device = map_device_weights(program);
-  const bool several = project.module.parts.size() > 1;
+  const bool several = project.module.programs.size() > 1;
   Source source(project.options, project.weights, device, program,
-                several ? capability(part.target) : 0);
+                several ? capability(compiled.target) : 0);
   source.print();
   const size_t entries = source.sizes.entries();
   return expand(
-      templates::part_cu,
+      templates::program_cu,
       {{"index", index},
-       {"target", part.target.name},
+       {"target", compiled.target.name},
        {"instances", source.instances},
        {"sizes", entries ? source.sizes.definition("sizes_of") : ""},
        {"bases",
@@ -91,21 +91,22 @@ std::string warm_sizes(const Project& project, size_t& count) {
   return out.empty() ? "0" : out;
 }
 
-/// What the table of parts says of each.
-TemplateRows part_rows(const Project& project) {
+/// What the table of programs says of each.
+TemplateRows program_rows(const Project& project) {
   TemplateRows out{{"i", "capability", "only", "arena", "device_weights", "host", "state_bytes",
                     "launches", "ranges", "states"},
                    {}};
-  for (size_t i = 0; i < project.module.parts.size(); ++i) {
-    const Module::Part& part = project.module.parts[i];
-    const WeightMap device = map_device_weights(part.program);
-    out.rows.push_back({fmt::to_string(i), fmt::to_string(capability(part.target)),
-                        part.target.only ? "1" : "0", fmt::to_string(part.program.arena_bytes),
-                        fmt::to_string(device.bytes), fmt::to_string(host_bytes(part.program)),
-                        fmt::to_string(part.program.state_bytes),
-                        fmt::to_string(launches(part.program.steps)),
+  for (size_t i = 0; i < project.module.programs.size(); ++i) {
+    const Module::TargetProgram& compiled = project.module.programs[i];
+    const WeightMap device = map_device_weights(compiled.program);
+    out.rows.push_back({fmt::to_string(i), fmt::to_string(capability(compiled.target)),
+                        compiled.target.only ? "1" : "0",
+                        fmt::to_string(compiled.program.arena_bytes), fmt::to_string(device.bytes),
+                        fmt::to_string(host_bytes(compiled.program)),
+                        fmt::to_string(compiled.program.state_bytes),
+                        fmt::to_string(launches(compiled.program.steps)),
                         fmt::to_string(ranges_between(project.weights, device).size()),
-                        fmt::to_string(part.program.states.size())});
+                        fmt::to_string(compiled.program.states.size())});
   }
   return out;
 }
@@ -137,8 +138,8 @@ int capability(const Target& target) {
 
 int64_t device_weight_bytes(const Module& module) {
   int64_t out = 0;
-  for (const Module::Part& part : module.parts)
-    out = std::max(out, map_device_weights(part.program).bytes);
+  for (const Module::TargetProgram& compiled : module.programs)
+    out = std::max(out, map_device_weights(compiled.program).bytes);
   return out;
 }
 
@@ -146,11 +147,11 @@ std::string source_text(const Project& project) {
   const ProjectOptions& options = project.options;
   const Program& program = project.module.program();
   const int64_t bytes = project.weights.bytes;
-  const bool file = options.weights == WeightForm::file;
-  const bool literal = options.weights == WeightForm::literal;
+  const bool file = options.weights == WeightStorage::file;
+  const bool literal = options.weights == WeightStorage::literal;
   const bool own = bytes > 0 && !file, free = !program.dims.empty();
-  std::string parts;
-  for (size_t i = 0; i < project.module.parts.size(); ++i) parts += part_text(project, i);
+  std::string programs;
+  for (size_t i = 0; i < project.module.programs.size(); ++i) programs += program_text(project, i);
   size_t warm_count = 0;
   const std::string warm = warm_sizes(project, warm_count);
   return expand(templates::model_cu,
@@ -161,14 +162,14 @@ std::string source_text(const Project& project) {
                  {"free", free},
                  {"size_functions", size_functions()},
                  {"size_error", free ? size_error_text(program, options) : ""},
-                 {"parts", parts},
-                 {"part_rows", part_rows(project)},
+                 {"programs", programs},
+                 {"program_rows", program_rows(project)},
                  {"record", program.index_record >= 0},
                  {"checks", check_rows(program)},
                  {"index_texts", program.index_record < 0 ? "NULL" : options.name + "_check_text"},
                  {"warm", warm},
                  {"warm_count", warm_count},
-                 {"part_count", project.module.parts.size()},
+                 {"program_count", project.module.programs.size()},
                  {"inputs", program.inputs.size()},
                  {"outputs", program.outputs.size()},
                  {"dims", program.dims.size()},

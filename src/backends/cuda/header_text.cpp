@@ -155,10 +155,12 @@ std::string figures_text(const Project& project) {
       "/* Runs the kernels on whatever is in the arena, and waits for them. What is kept between "
       "runs is\n * afterwards what it was. */\n"
       "int {0}_analyze({0}_handle *handle, {1}{0}_analysis *figures);\n\n"
-      "/* Calls `told` for each kernel of a run, in order: its layer and name, and the device's "
+      "/* Calls `callback` for each kernel of a run, in order: its layer and name, and the "
+      "device's "
       "time, "
       "the\n * least of a few runs of one kernel after another on whatever is in the arena. */\n"
-      "int {0}_profile({0}_handle *handle, {1}void (*told)(void *data, const char *layer, const "
+      "int {0}_profile({0}_handle *handle, {1}void (*callback)(void *data, const char *layer, "
+      "const "
       "char "
       "*kernel,\n    double device_us), void *data);\n\n"
       "/* How the cache of graphs fared; bytes are estimated. */\n"
@@ -172,7 +174,7 @@ std::string figures_text(const Project& project) {
       "/* What failed last: call, kernel and layer. It lives as long as the handle. */\n"
       "const char *{0}_error_text(const {0}_handle *handle);\n{2}",
       project.options.name, free ? "const int64_t *dims, " : "",
-      project.options.weights == WeightForm::file
+      project.options.weights == WeightStorage::file
           ? fmt::format("/* Whether the bytes are the weights this code was generated with. */\n"
                         "int {}_check_weights(const void *weights);\n",
                         project.options.name)

@@ -117,7 +117,7 @@ std::string Source::definition(const Instance& instance) const {
          "}\n\n";
 }
 
-std::string Source::part_definition(const Instance& instance) {
+std::string Source::subrange_definition(const Instance& instance) {
   const Call& call = instance.call;
   const Signature& kernel = *call.kernel;
   std::string declared = "int64_t units", passed, in, out, present;
@@ -135,13 +135,14 @@ std::string Source::part_definition(const Instance& instance) {
   };
   add("const void", "in", kernel.in, call.in, in);
   add("void", "out", kernel.out, call.out, out);
-  if (call.body->piece > 0) return piece_definition(instance, declared, passed, in, out, present);
-  const std::string part =
+  if (call.body->vector_width > 0)
+    return vector_definition(instance, declared, passed, in, out, present);
+  const std::string subrange =
       call.body->split.empty()
           ? ""
           : fmt::format(
                 "    int32_t own[4] = {{(int32_t)unit, (int32_t)unit + 1, 0, 0}};\n"
-                "    {}_part(&p, in, out, own);\n",
+                "    {}_subrange(&p, in, out, own);\n",
                 call.body->split);
   return params_function(instance) +
          fmt::format("QK_GLOBAL {}({}) {{\n", instance.function, declared) +
@@ -151,24 +152,24 @@ std::string Source::part_definition(const Instance& instance) {
                               "    void *out[] = {{{4}}};\n{5}"
                               "    {6}(&p{7});\n  }}\n",
                               kernel.params, instance.function, instance.local ? "" : "&given",
-                              in.empty() ? "NULL" : in, out, part, call.body->symbol, passed)) +
+                              in.empty() ? "NULL" : in, out, subrange, call.body->symbol, passed)) +
          "}\n\n";
 }
 
-/// Each thread takes some neighbouring elements (kernels/common/pieces.h).
-std::string Source::piece_definition(const Instance& instance, const std::string& declared,
-                                     const std::string& passed, const std::string& in,
-                                     const std::string& out, const std::string& present) const {
+/// Each thread takes some neighbouring elements (kernels/common/vectors.h).
+std::string Source::vector_definition(const Instance& instance, const std::string& declared,
+                                      const std::string& passed, const std::string& in,
+                                      const std::string& out, const std::string& present) const {
   const Call& call = instance.call;
   const std::string statements = fmt::format(
       "  const void *const in[] = {{{0}}};\n"
       "  void *const out[] = {{{1}}};\n"
       " {9}\n"
-      "  QK_FOR_PIECES(units, {2})\n"
-      "  qk_pieces<{2}>(thread, units, params_of_{3}({4}), in, out, QK_CALLED({5}_spans),\n"
-      "    QK_CALLED({5}_place), [](const {6} *p, const void *const *in, void *const *out) {{\n"
+      "  QK_FOR_VECTORS(units, {2})\n"
+      "  qk_vectors<{2}>(thread, units, params_of_{3}({4}), in, out, QK_CALLED({5}_spans),\n"
+      "    QK_CALLED({5}_advance), [](const {6} *p, const void *const *in, void *const *out) {{\n"
       "      {7}(p{8});\n    }});\n",
-      in, out, call.body->piece, instance.function, instance.local ? "" : "&given",
+      in, out, call.body->vector_width, instance.function, instance.local ? "" : "&given",
       call.body->split, call.kernel->params, call.body->symbol, passed, present);
   return params_function(instance) +
          fmt::format("QK_GLOBAL {}({}) {{\n", instance.function, declared) + for_gpus(statements) +
@@ -186,8 +187,9 @@ std::string Source::parallel(const Step& step, const Instance& instance, const s
   }
   const std::string launch = fmt::format(
       "QK_STEP({}(queue, {}, {}, {}), \"launch\", \"{}\", {})",
-      instance.call.body->piece > 0 ? fmt::format("qk_launch_pieces<{}>", instance.call.body->piece)
-                                    : "qk_launch",
+      instance.call.body->vector_width > 0
+          ? fmt::format("qk_launch_vectors<{}>", instance.call.body->vector_width)
+          : "qk_launch",
       instance.function, units, args, instance.call.body->symbol, c_string(layers(step)));
   if (instance.local) return pad + launch + ";\n";
   // Of free sizes the kernel counts its units.

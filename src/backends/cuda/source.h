@@ -24,7 +24,7 @@ class Source : public StepPrinter {
   std::string invocation(const Step& step, const Instance& instance, const std::string& params,
                          const std::string& args) const override;
   /// A thread per unit, each with a part of the call for itself.
-  std::string part_definition(const Instance& instance) override;
+  std::string subrange_definition(const Instance& instance) override;
   std::string parallel(const Step& step, const Instance& instance, const std::string& params,
                        const std::string& in, const std::string& out, const std::string& units,
                        const std::string& pad) const override;
@@ -36,10 +36,10 @@ class Source : public StepPrinter {
 
  private:
   static std::string params_function(const Instance& instance);
-  /// What part_definition writes of a kernel that is computed in pieces.
-  std::string piece_definition(const Instance& instance, const std::string& declared,
-                               const std::string& passed, const std::string& in,
-                               const std::string& out, const std::string& present) const;
+  /// What subrange_definition writes of a kernel that is computed by vectors.
+  std::string vector_definition(const Instance& instance, const std::string& declared,
+                                const std::string& passed, const std::string& in,
+                                const std::string& out, const std::string& present) const;
   /// `statement` as the body of a kernel for the GPUs of this part.
   std::string for_gpus(const std::string& statement) const;
   std::string host_call(const Step& step, const Instance& instance, const std::string& args) const;

@@ -14,7 +14,7 @@ Result<Ok> append(FileSet& files, const std::string& text) {
 
 /// Reads the weights where they are a file.
 std::string load_text(const ProjectOptions& options) {
-  if (options.weights != WeightForm::file) return "";
+  if (options.weights != WeightStorage::file) return "";
   return fmt::format(
       "  FILE *f = fopen(\"{0}_weights.bin\", \"rb\");\n"
       "  if (f == NULL || fread(weights, 1, {1}_WEIGHT_BYTES, f) != {1}_WEIGHT_BYTES || "
@@ -88,7 +88,7 @@ Result<Ok> write_test(const Project& project, FileSet& files) {
     text += arrays_text(options, "input", program.inputs.size());
   }
   text += arrays_text(options, "output", program.outputs.size());
-  if (options.weights == WeightForm::file)
+  if (options.weights == WeightStorage::file)
     text += fmt::format("_Alignas(64) static unsigned char weights[{}_WEIGHT_BYTES + 1];\n",
                         c_upper(options.name));
   QC_TRY(append(files, text + main_text(project, compared)));

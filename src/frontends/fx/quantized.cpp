@@ -238,11 +238,12 @@ Result<Thing> QuantizedTensors::weight(const std::string& path, const DumpModule
                    {"quant_max", number(qmax)},
                    {"dtype", Thing{dtype->dtype}}};
   if (channels) args.emplace_back("axis", number(axis ? axis->integer : 0));
-  const std::string form = channels ? "_per_channel.default" : "_per_tensor.tensor";
+  const std::string granularity = channels ? "_per_channel.default" : "_per_tensor.tensor";
   if (value->dtype() == DType::f32) {
-    QC_ASSIGN(args[0].second, scope_.call("quantized_decomposed::quantize" + form, args, {}, loc));
+    QC_ASSIGN(args[0].second,
+              scope_.call("quantized_decomposed::quantize" + granularity, args, {}, loc));
   }
-  return scope_.call("quantized_decomposed::dequantize" + form, args, {}, loc);
+  return scope_.call("quantized_decomposed::dequantize" + granularity, args, {}, loc);
 }
 
 }  // namespace qc::fx

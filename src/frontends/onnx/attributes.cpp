@@ -53,35 +53,35 @@ Result<Value*> Importer::constant_node(const NodeProto& node, Scope& scope, cons
   const std::string name =
       node.outputs.empty() ? std::string() : env.prefix + std::string(node.outputs[0]);
   const AttributeProto* value = nullptr;
-  std::string_view form;
+  std::string_view key;
   for (const AttributeProto& a : node.attributes) {
     if (!a.name.starts_with("value") && a.name != "sparse_value") continue;
     if (const AttributeProto* resolved = env.resolve(a)) {
       value = resolved;
-      form = a.name;
+      key = a.name;
     }
   }
   auto add = [&](Tensor t) { return scope.graph().constant(std::move(t), name); };
   if (!value) return error(Code::attribute, at, "a constant without a value");
-  if (form == "value" && value->t) {
+  if (key == "value" && value->t) {
     QC_ASSIGN(Tensor t, reader_->read(*value->t));
     return add(std::move(t));
   }
-  if (form == "sparse_value" && value->sparse_tensor) {
+  if (key == "sparse_value" && value->sparse_tensor) {
     QC_ASSIGN(Tensor t, reader_->read(*value->sparse_tensor));
     return add(std::move(t));
   }
-  if (form == "value_float") return add(Tensor::of<float>(DType::f32, {}, {{value->f}}));
-  if (form == "value_int") return add(Tensor::of<int64_t>(DType::i64, {}, {{value->i}}));
-  if (form == "value_floats") {
+  if (key == "value_float") return add(Tensor::of<float>(DType::f32, {}, {{value->f}}));
+  if (key == "value_int") return add(Tensor::of<int64_t>(DType::i64, {}, {{value->i}}));
+  if (key == "value_floats") {
     const int64_t n = static_cast<int64_t>(value->floats.size());
     return add(Tensor::of<float>(DType::f32, {n}, value->floats));
   }
-  if (form == "value_ints") {
+  if (key == "value_ints") {
     const int64_t n = static_cast<int64_t>(value->ints.size());
     return add(Tensor::of<int64_t>(DType::i64, {n}, value->ints));
   }
-  return error(Code::unsupported, at, "a constant given as '{}' is not supported", form);
+  return error(Code::unsupported, at, "a constant given as '{}' is not supported", key);
 }
 
 }  // namespace qc::onnx

@@ -64,7 +64,8 @@ class Importer {
   /// Every bound dim must be one of the inputs'.
   Result<Ok> check_bindings() const {
     std::set<std::string> symbols;
-    std::vector<std::string> places;  // "s27 (axis 1 of 'x')": files do not keep the names of Dim
+    std::vector<std::string>
+        positions;  // "s27 (axis 1 of 'x')": files do not keep the names of Dim
     for (const InputSpec& spec : program_.input_specs) {
       if (spec.kind != SpecKind::user_input || spec.arg.kind != ArgKind::tensor) continue;
       auto meta = plan_.flat.tensors.find(spec.arg.items[0].text);
@@ -74,13 +75,13 @@ class Importer {
         if (size.value) continue;
         QC_ASSIGN(Dim dim, parse_symexpr(size.expr, file_loc()));
         if (dim == Dim::symbol(dim.str()) && !symbols.count(dim.str()))
-          places.push_back(fmt::format("{} (axis {} of '{}')", dim.str(), axis, meta->first));
+          positions.push_back(fmt::format("{} (axis {} of '{}')", dim.str(), axis, meta->first));
         dim.collect_symbols(symbols);
       }
     }
     for (const auto& [name, number] : options_.dims) {
       if (symbols.count(name)) continue;
-      return unknown_dim(file_loc(), name, {symbols.begin(), symbols.end()}, places);
+      return unknown_dim(file_loc(), name, {symbols.begin(), symbols.end()}, positions);
     }
     return Ok{};
   }
@@ -327,13 +328,13 @@ class Importer {
 
 Result<std::unique_ptr<Graph>> import_archive(const Archive& archive,
                                               const ImportOptions& options) {
-  std::vector<std::string> kept;
+  std::vector<std::string> live_names;
   for (const InputSpec& spec : archive.program().input_specs) {
-    for_each_name(spec.arg, [&](const std::string& name) { kept.push_back(name); });
+    for_each_name(spec.arg, [&](const std::string& name) { live_names.push_back(name); });
   }
   const std::vector<StorageGroup> groups = storage_groups(archive);
   QC_ASSIGN(Plan plan,
-            make_plan(archive.program().graph, kept, archive.file(), placeholders(groups)));
+            make_plan(archive.program().graph, live_names, archive.file(), placeholders(groups)));
   QC_TRY(check_supported(plan));
   return Importer(archive, plan, groups, options).run();
 }

@@ -42,7 +42,7 @@ Effect effect_of(const ExportedNode& node) {
   Effect e;
   const Target target = split_target(node.target);
   if (target.domain == "python" || target.domain == "higher_order") return e;
-  const auto plain = plain_form(target.op);
+  const auto plain = functional_name(target.op);
   const bool aten = target.domain == "aten";
   e.known = import_table().find(target.domain, aten && plain ? *plain : target.op, 0) != nullptr;
   const bool only_reads = aten && (target.op.ends_with(".default") || is_random(target.op));
@@ -63,7 +63,7 @@ Effect effect_of(const ExportedNode& node) {
 }  // namespace
 
 Liveness::Liveness(const FlatGraph& graph, const std::vector<std::string>& outputs,
-                   const std::vector<std::string>& kept, const SharedNames& shared)
+                   const std::vector<std::string>& live_names, const SharedNames& shared)
     : live_(graph.nodes.size(), false) {
   for (const std::vector<std::string>& names : shared) {
     for (const std::string& name : names) unite(names[0], name);
@@ -85,7 +85,7 @@ Liveness::Liveness(const FlatGraph& graph, const std::vector<std::string>& outpu
     live_memory_.insert(find(name));
   };
   for (const std::string& name : outputs) mark(name);
-  for (const std::string& name : kept) live_memory_.insert(find(name));
+  for (const std::string& name : live_names) live_memory_.insert(find(name));
   for (size_t i = graph.nodes.size(); i-- > 0;) {
     const ExportedNode& node = graph.nodes[i].node;
     const Effect& e = effects[i];

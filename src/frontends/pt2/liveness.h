@@ -37,7 +37,7 @@ class Liveness {
   /// `outputs` and the memory of `kept` are what matters in the end; the names of each list in
   /// `shared` lie in one storage from the start.
   Liveness(const FlatGraph& graph, const std::vector<std::string>& outputs,
-           const std::vector<std::string>& kept, const SharedNames& shared = {});
+           const std::vector<std::string>& live_names, const SharedNames& shared = {});
 
   bool live(size_t node) const { return live_[node]; }
   /// Whether a live node or an output reads the name.

@@ -64,7 +64,7 @@ class NodeImporter {
     }
     if (flat.autocast != 0) QC_TRY(autocast(node, foreign));
     QC_TRY(hand_over_storage(context_, node, foreign));
-    auto plain = target.domain == "aten" ? plain_form(target.op) : std::nullopt;
+    auto plain = target.domain == "aten" ? functional_name(target.op) : std::nullopt;
     if (plain) {
       foreign.op = *plain;
       return add_write(node, foreign);

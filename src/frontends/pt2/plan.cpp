@@ -64,14 +64,14 @@ Result<Ok> collect(const Plan& plan, MissingOps& missing) {
 
 }  // namespace
 
-Result<Plan> make_plan(const ExportedGraph& graph, const std::vector<std::string>& kept,
+Result<Plan> make_plan(const ExportedGraph& graph, const std::vector<std::string>& live_names,
                        const std::string& file, const SharedNames& shared) {
   QC_ASSIGN(FlatGraph flat, flatten(graph, Loc{file, {}, {}}));
   std::vector<std::string> outputs;
   for (const Argument& arg : flat.outputs) {
     for_each_name(arg, [&](const std::string& name) { outputs.push_back(name); });
   }
-  Liveness liveness(flat, outputs, kept, shared);
+  Liveness liveness(flat, outputs, live_names, shared);
   std::vector<Loc> locs = name_nodes(flat, liveness, file);
   return Plan{file, std::move(flat), std::move(liveness), std::move(locs)};
 }
@@ -97,7 +97,7 @@ bool is_control_flow(std::string_view target) {
 const ImportRow* find_row(const Target& target) {
   std::string op(target.op);
   if (target.domain == "aten") {
-    if (auto plain = plain_form(op)) op = *plain;
+    if (auto plain = functional_name(op)) op = *plain;
   }
   return import_table().find(target.domain, op, 0);
 }

@@ -21,7 +21,7 @@ struct Plan {
 
 /// `kept` names the tensors whose memory matters after the graph has run, `shared` those that lie
 /// in one storage before it does.
-Result<Plan> make_plan(const ExportedGraph& graph, const std::vector<std::string>& kept,
+Result<Plan> make_plan(const ExportedGraph& graph, const std::vector<std::string>& live_names,
                        const std::string& file, const SharedNames& shared = {});
 
 /// An error that lists every live op without an import row, bodies of control flow included, with

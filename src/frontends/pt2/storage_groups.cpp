@@ -45,7 +45,7 @@ TensorMeta storage_meta(const TensorMeta& like, const Span& span) {
 }  // namespace
 
 std::vector<StorageGroup> storage_groups(const Archive& archive) {
-  std::map<const std::byte*, size_t> place;
+  std::map<const std::byte*, size_t> position;
   std::vector<StorageGroup> groups;
   for (const InputSpec& spec : archive.program().input_specs) {
     const StoredTensor* stored = spec.target.empty() ? nullptr : archive.find(spec.target);
@@ -53,7 +53,7 @@ std::vector<StorageGroup> storage_groups(const Archive& archive) {
         spec.arg.kind != ArgKind::tensor) {
       continue;
     }
-    auto [at, fresh] = place.emplace(stored->storage.data(), groups.size());
+    auto [at, fresh] = position.emplace(stored->storage.data(), groups.size());
     if (fresh) groups.emplace_back();
     groups[at->second].push_back(&spec);
   }

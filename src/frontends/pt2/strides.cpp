@@ -177,19 +177,19 @@ std::optional<std::vector<int64_t>> dense_order(const Layout& layout) {
     std::iota(order.begin(), order.end(), 0);
     return order;
   }
-  std::vector<bool> placed(rank, false);
+  std::vector<bool> taken(rank, false);
   Dim expected(1);
   for (bool found = true; found;) {
     found = false;
     for (size_t i = rank; i-- > 0;) {
-      if (placed[i] || layout.strides[i] != expected || layout.sizes[i] == Dim(1)) continue;
-      placed[i] = found = true;
+      if (taken[i] || layout.strides[i] != expected || layout.sizes[i] == Dim(1)) continue;
+      taken[i] = found = true;
       order.insert(order.begin(), static_cast<int64_t>(i));
       expected = expected * layout.sizes[i];
     }
   }
   for (size_t i = rank; i-- > 0;) {
-    if (placed[i]) continue;
+    if (taken[i]) continue;
     if (layout.sizes[i] != Dim(1)) return std::nullopt;
     order.insert(order.begin(), static_cast<int64_t>(i));
   }

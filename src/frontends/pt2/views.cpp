@@ -116,7 +116,7 @@ const ViewOp* find_view(std::string_view op) {
   return row != nullptr && row->alias == Alias::view ? &kOther : nullptr;
 }
 
-std::optional<std::string> plain_form(std::string_view op) {
+std::optional<std::string> functional_name(std::string_view op) {
   size_t dot = op.find('.');
   if (dot == op.npos) return std::nullopt;
   if (op.starts_with("__i") && op.substr(0, dot).ends_with("__")) {

@@ -51,7 +51,7 @@ const ViewOp* find_view(std::string_view op);
 
 /// The plain form of an in-place op: "add_.Tensor" -> "add.Tensor", "__ior__.Tensor" ->
 /// "__or__.Tensor"; nothing when `op` is not in place.
-std::optional<std::string> plain_form(std::string_view op);
+std::optional<std::string> functional_name(std::string_view op);
 
 /// Whether the node may return a view of an operand, judging by its arguments alone.
 bool may_share(const ViewOp& view, const ExportedNode& node);

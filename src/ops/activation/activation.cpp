@@ -52,27 +52,27 @@ std::string_view ActivationQuantize::computed_by(const Node& node) {
   return found ? found->name : std::string_view();
 }
 
-Result<Node*> ActivationQuantize::fused(const Node& node, const Ending& ending,
-                                        const InsertPoint& place, std::string& reason) {
+Result<Node*> ActivationQuantize::fused(const Node& node, const QuantizeEpilogue& epilogue,
+                                        const InsertPoint& point, std::string& reason) {
   const std::string_view fn = computed_by(node);
-  if (fn.empty() || ending.floats || node.input_type(0).dtype != DType::f32) {
-    reason = ending.floats ? kReadAsFloats : "it has no kernel that writes codes";
+  if (fn.empty() || epilogue.floats || node.input_type(0).dtype != DType::f32) {
+    reason = epilogue.floats ? kReadAsFloats : "it has no kernel that writes codes";
     return static_cast<Node*>(nullptr);
   }
-  auto made = std::make_unique<ActivationQuantize>(ending.dynamic);
+  auto made = std::make_unique<ActivationQuantize>(epilogue.dynamic);
   made->fn = fn;
-  made->ending = ending;
-  return place.graph.add(std::move(made), {node.input(0)}, place.loc, place.before);
+  made->epilogue = epilogue;
+  return point.graph.add(std::move(made), {node.input(0)}, point.loc, point.before);
 }
 
 void ActivationQuantize::attrs(AttrVisitor& v) {
   v("fn", fn);
-  ending.attrs(v);
+  epilogue.attrs(v);
 }
 
 Result<Ok> ActivationQuantize::pad(PaddedNode& c) {
-  if (!ending.dynamic) return c.broadcast();
-  if (ending.per_token) return c.rows(c.resolved(-1));
+  if (!epilogue.dynamic) return c.broadcast();
+  if (epilogue.per_token) return c.rows(c.resolved(-1));
   if (c.operands().size() > 1 && c.padding(1) != c.padding(0))
     return c.refuse("its operands are padded differently");
   QC_TRY(c.repeat_edges());
@@ -82,13 +82,13 @@ Result<Ok> ActivationQuantize::pad(PaddedNode& c) {
 
 Result<std::vector<Type>> ActivationQuantize::infer() const {
   const Type& x = input_type(0);
-  if (ending.floats) return error(Code::attribute, loc(), "{} keeps no floats", op());
+  if (epilogue.floats) return error(Code::attribute, loc(), "{} keeps no floats", op());
   if (!find_activation(fn))
     return error(Code::attribute, loc(), "'{}' is no activation of {}", fn, op());
   if (input(1) && (input_type(1).dtype != x.dtype || input_type(1).shape != x.shape)) {
     return error(Code::shape, loc(), "a factor {} of {}", str(input_type(1)), str(x));
   }
-  return ending.types(x, loc());
+  return epilogue.types(x, loc());
 }
 
 Result<Ok> ActivationQuantize::eval(EvalContext& c) const {
@@ -99,7 +99,7 @@ Result<Ok> ActivationQuantize::eval(EvalContext& c) const {
   for (int64_t i = 0; i < y.size(); ++i) {
     y.mutable_data<float>()[i] = factor ? qn_mulf(f(x[i]), factor[i]) : f(x[i]);
   }
-  eval_ending(ending, y, c, output()->type());
+  eval_epilogue(epilogue, y, c, output()->type());
   return Ok{};
 }
 
@@ -113,14 +113,14 @@ Result<Ok> ActivationQuantize::lower(Lowering& l) const {
   c.rows = dims.empty() ? Dim(1) : product(Dims(dims.begin(), dims.end() - 1));
   const auto stride_of = [&](size_t i) {
     const bool rows = input(i) && dims.size() > 1;
-    return rows && placed(input(i)) ? strides_in(*this, i)[dims.size() - 2] : c.n;
+    return rows && strided_alias(input(i)) ? strides_in(*this, i)[dims.size() - 2] : c.n;
   };
   c.x_stride = stride_of(0);
   c.factor_stride = stride_of(1);
   c.op = fn;
   c.x = l.in(0);
   c.factor = l.optional(1);
-  QC_TRY(lower_ending(l, ending, c));
+  QC_TRY(lower_epilogue(l, epilogue, c));
   l.emit(c);
   return Ok{};
 }

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "ir/padding.h"
-#include "ops/quantize/ending.h"
-#include "program/placed.h"
+#include "ops/quantize/epilogue.h"
+#include "program/strided_alias.h"
 
 namespace qc {
 
@@ -13,17 +13,17 @@ class ActivationQuantize final : public OpNode<ActivationQuantize>,
                                  public TakesStrides,
                                  public EndsInCodes {
  public:
-  explicit ActivationQuantize(bool dynamic) { ending.dynamic = dynamic; }
+  explicit ActivationQuantize(bool dynamic) { epilogue.dynamic = dynamic; }
   static const OpInfo kStatic, kDynamic;
   std::string fn;
 
   /// The function that a node computes, where there is a kernel for it; else empty.
   static std::string_view computed_by(const Node& node);
-  /// The node for `TakesEnding::with_ending` of a node that computes such a function.
-  static Result<Node*> fused(const Node& node, const Ending& ending, const InsertPoint& place,
-                             std::string& reason);
+  /// The node for `TakesQuantizeEpilogue::with_epilogue` of a node that computes such a function.
+  static Result<Node*> fused(const Node& node, const QuantizeEpilogue& epilogue,
+                             const InsertPoint& point, std::string& reason);
 
-  const OpInfo& info() const override { return ending.dynamic ? kDynamic : kStatic; }
+  const OpInfo& info() const override { return epilogue.dynamic ? kDynamic : kStatic; }
   void attrs(AttrVisitor& v) override;
   Result<Ok> pad(PaddedNode& c) override;
   Result<std::vector<Type>> infer() const override;

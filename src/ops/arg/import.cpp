@@ -119,11 +119,11 @@ Result<Ok> let_nan_win(const Import& m, Value* x, int64_t axis, bool keepdims, V
   QC_ASSIGN(Value * any,
             m.emit("reduce_any", {bad}, {{"axes", Ints{axis}}, {"keepdims", keepdims}}));
   QC_ASSIGN(bad, m.cast(bad, DType::i32));
-  QC_ASSIGN(Value * place, m.emit("argmax", {bad}, {{"axis", axis}, {"keepdims", keepdims}}));
+  QC_ASSIGN(Value * position, m.emit("argmax", {bad}, {{"axis", axis}, {"keepdims", keepdims}}));
   QC_ASSIGN(out[0],
             m.emit("where",
                    {any, m.scalar(std::numeric_limits<double>::quiet_NaN(), x->dtype()), out[0]}));
-  QC_ASSIGN(out[1], m.emit("where", {any, place, out[1]}));
+  QC_ASSIGN(out[1], m.emit("where", {any, position, out[1]}));
   return Ok{};
 }
 

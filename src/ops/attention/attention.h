@@ -8,7 +8,7 @@
 #include "ir/padding.h"
 #include "ir/rewrite.h"
 #include "ops/attention/scores.h"
-#include "program/placed.h"
+#include "program/strided_alias.h"
 #include "quant/quantizable.h"
 
 namespace qc {

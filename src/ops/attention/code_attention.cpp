@@ -12,7 +12,7 @@
 #include "ops/common/macs.h"
 #include "ops/common/strided.h"
 #include "ops/common/weighted.h"
-#include "program/placed.h"
+#include "program/strided_alias.h"
 #include "support/checked.h"
 
 namespace qc {
@@ -245,7 +245,7 @@ Result<kernel::Qattention> CodeAttention::call(const Node& node, Lowering& l) co
   format(kK, p.k_type, p.k_zero, p.k_scale, p.k_rows);
   format(kV, p.v_type, p.v_zero, p.v_scale, p.v_rows);
   p.y_type = QK_F32;
-  p.quantize.mode = QK_NO_ENDING;
+  p.quantize.mode = QK_NO_EPILOGUE;
   p.q = l.in(kQ);
   p.k = l.in(kK);
   p.v = l.in(kV);

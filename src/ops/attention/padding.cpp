@@ -47,7 +47,7 @@ Result<Ok> hide_padding(PaddedNode& c, AttentionScores& window, bool repeated,
     if (c.is_padded(i, 1) || c.is_padded(i, 3)) return c.refuse("it mixes elements along it");
     if (c.parts(i, 0) != c.parts(kQ, 0)) return c.refuse("its operands are padded differently");
   }
-  const AxisParts& keys = c.parts(kK, 2);
+  const AxisSegments& keys = c.parts(kK, 2);
   if (keys != c.parts(kV, 2)) return c.refuse("its operands are padded differently");
   if (window.joined) {
     c.set_result({c.parts(kQ, 0), c.parts(kQ, 2), {}});
@@ -114,7 +114,7 @@ Result<Ok> QAttention::pad(PaddedNode& c) { return hide_codes(c, *this, false); 
 /// Scales and zero points of rows are padded as the rows are. One scale for all is that of the rows
 /// that are meant, since the others are the last of them again.
 Result<Ok> QAttentionQuantize::pad(PaddedNode& c) {
-  if (ending.dynamic && !ending.per_token) {
+  if (epilogue.dynamic && !epilogue.per_token) {
     const std::vector<Padding> none = c.results();
     QC_TRY(c.repeat_edges());
     QC_TRY(hide_codes(c, *this, true));

@@ -58,28 +58,28 @@ Result<Ok> QAttention::lower(Lowering& l) const {
   return Ok{};
 }
 
-Result<Node*> QAttention::with_ending(const Ending& ending, const InsertPoint& place,
-                                      std::string& reason) {
-  if (ending.floats) {
+Result<Node*> QAttention::with_epilogue(const QuantizeEpilogue& epilogue, const InsertPoint& point,
+                                        std::string& reason) {
+  if (epilogue.floats) {
     reason = kReadAsFloats;
     return static_cast<Node*>(nullptr);
   }
-  auto fused = std::make_unique<QAttentionQuantize>(ending.dynamic);
+  auto fused = std::make_unique<QAttentionQuantize>(epilogue.dynamic);
   static_cast<AttentionScores&>(*fused) = *this;
-  fused->ending = ending;
-  return place.graph.add(std::move(fused), inputs(), place.loc, place.before);
+  fused->epilogue = epilogue;
+  return point.graph.add(std::move(fused), inputs(), point.loc, point.before);
 }
 
 Result<std::vector<Type>> QAttentionQuantize::infer() const {
   QC_ASSIGN(Dims shape, check_codes(*this));
-  if (ending.floats) return error(Code::attribute, loc(), "{} keeps no floats", op());
-  return ending.types(Type(DType::f32, std::move(shape)), loc());
+  if (epilogue.floats) return error(Code::attribute, loc(), "{} keeps no floats", op());
+  return epilogue.types(Type(DType::f32, std::move(shape)), loc());
 }
 
 Result<Ok> QAttentionQuantize::eval(EvalContext& c) const {
   Tensor y(DType::f32, c.out(0).shape());
   compute(*this, c, QType{}, y);
-  eval_ending(ending, y, c, output()->type());
+  eval_epilogue(epilogue, y, c, output()->type());
   return Ok{};
 }
 
@@ -88,7 +88,7 @@ Result<Ok> QAttentionQuantize::lower(Lowering& l) const {
   if (count(shape) == 0) return Ok{};
   QC_ASSIGN(kernel::Qattention p, call(*this, l));
   const Dim n = shape.back(), batch = product(Dims(shape.begin() + 1, shape.end() - 1));
-  QC_TRY(lower_ending(l, ending, p));
+  QC_TRY(lower_epilogue(l, epilogue, p));
   // All rows of a batch are there when its last head is.
   p.quantize_row = n;
   p.quantize.batch = batch;

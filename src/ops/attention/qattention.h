@@ -2,8 +2,8 @@
 
 #include "ir/padding.h"
 #include "ops/attention/code_attention.h"
-#include "ops/quantize/ending.h"
-#include "program/placed.h"
+#include "ops/quantize/epilogue.h"
+#include "program/strided_alias.h"
 
 namespace qc {
 
@@ -13,7 +13,7 @@ class QAttention final : public QuantNodeBase<QAttention>,
                          public CodeAttention,
                          public TakesStrides,
                          public RepeatsOperands,
-                         public TakesEnding,
+                         public TakesQuantizeEpilogue,
                          public TakesPadding {
  public:
   static const OpInfo kInfo;
@@ -34,8 +34,8 @@ class QAttention final : public QuantNodeBase<QAttention>,
     return takes_strides_of_codes(*this, operand);
   }
   bool repeats(size_t operand) const override { return operand == kMask; }
-  Result<Node*> with_ending(const Ending& ending, const InsertPoint& place,
-                            std::string& reason) override;
+  Result<Node*> with_epilogue(const QuantizeEpilogue& epilogue, const InsertPoint& point,
+                              std::string& reason) override;
 };
 
 /// The same whose floats become codes.
@@ -47,14 +47,14 @@ class QAttentionQuantize final : public OpNode<QAttentionQuantize>,
                                  public TakesPadding,
                                  public EndsInCodes {
  public:
-  explicit QAttentionQuantize(bool dynamic) { ending.dynamic = dynamic; }
+  explicit QAttentionQuantize(bool dynamic) { epilogue.dynamic = dynamic; }
   static const OpInfo kStatic, kDynamic;
 
-  const OpInfo& info() const override { return ending.dynamic ? kDynamic : kStatic; }
+  const OpInfo& info() const override { return epilogue.dynamic ? kDynamic : kStatic; }
   const Node& node() const override { return *this; }
   void attrs(AttrVisitor& v) override {
     visit(v);
-    ending.attrs(v);
+    epilogue.attrs(v);
   }
   Result<Ok> pad(PaddedNode& c) override;
   Result<std::vector<Type>> infer() const override;

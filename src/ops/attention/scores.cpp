@@ -8,7 +8,7 @@
 
 #include "ir/relations.h"
 #include "ops/common/strided.h"
-#include "program/placed.h"
+#include "program/strided_alias.h"
 
 namespace qc {
 Dims mask_strides(const Dims& shape, const Dims& strides) {

@@ -88,7 +88,7 @@ Result<Ok> BadIndex::pad(PaddedNode& c) {
   for (int64_t axis = 0; axis < std::ssize(c.shape(0)); ++axis) {
     if (c.is_padded(0, axis)) QC_TRY(c.fill(0, axis, Fill::zero));
   }
-  c.set_result({AxisParts{}});
+  c.set_result({AxisSegments{}});
   return Ok{};
 }
 

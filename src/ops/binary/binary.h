@@ -5,8 +5,8 @@
 
 #include "frontends/common/foreign.h"
 #include "ir/index_formula.h"
-#include "quant/ending.h"
 #include "quant/quantizable.h"
+#include "quant/quantize_epilogue.h"
 #include "quant/scores.h"
 
 namespace qc {
@@ -51,7 +51,7 @@ class Binary final : public OpNode<Binary>,
                      public AbsorbsClamp,
                      public Quantizable,
                      public MaySum,
-                     public TakesEnding {
+                     public TakesQuantizeEpilogue {
  public:
   double lo = -kInf, hi = kInf;
 
@@ -75,8 +75,8 @@ class Binary final : public OpNode<Binary>,
   /// Of add, sub and mul: qadd, qsub, qmul.
   Result<Value*> quantized(Quantizer& q) const override;
   /// Of the product of an activation and a factor: activation_quantize.
-  Result<Node*> with_ending(const Ending& ending, const InsertPoint& place,
-                            std::string& reason) override;
+  Result<Node*> with_epilogue(const QuantizeEpilogue& epilogue, const InsertPoint& point,
+                              std::string& reason) override;
   Result<Ok> eval(EvalContext&) const override;
   Result<Ok> lower(Lowering&) const override;
 

@@ -4,11 +4,11 @@
 
 namespace qc {
 
-Result<Node*> Binary::with_ending(const Ending& ending, const InsertPoint& place,
-                                  std::string& reason) {
+Result<Node*> Binary::with_epilogue(const QuantizeEpilogue& epilogue, const InsertPoint& point,
+                                    std::string& reason) {
   reason = "it is no product of an activation";
   if (op() != "mul" || is_limited()) return static_cast<Node*>(nullptr);
-  if (ending.floats) {
+  if (epilogue.floats) {
     reason = kReadAsFloats;
     return static_cast<Node*>(nullptr);
   }
@@ -25,11 +25,11 @@ Result<Node*> Binary::with_ending(const Ending& ending, const InsertPoint& place
       reason = "others read its activation too";
       continue;
     }
-    auto fused = std::make_unique<ActivationQuantize>(ending.dynamic);
+    auto fused = std::make_unique<ActivationQuantize>(epilogue.dynamic);
     fused->fn = fn;
-    fused->ending = ending;
-    return place.graph.add(std::move(fused), {f->input(0), factor}, join(f->loc(), place.loc),
-                           place.before);
+    fused->epilogue = epilogue;
+    return point.graph.add(std::move(fused), {f->input(0), factor}, join(f->loc(), point.loc),
+                           point.before);
   }
   return static_cast<Node*>(nullptr);
 }

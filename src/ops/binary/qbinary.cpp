@@ -146,7 +146,7 @@ Result<Ok> QBinary::lower(Lowering& l) const {
   const CodeFormula f = formula();
   const size_t a = f.swapped ? 1 : 0, b = 1 - a;
   const Type* const operands[] = {&l.in_type(a), &l.in_type(b)};
-  const bool apart[] = {placed(input(a)).has_value(), placed(input(b)).has_value()};
+  const bool apart[] = {strided_alias(input(a)).has_value(), strided_alias(input(b)).has_value()};
   std::vector<Dims> lie;
   if (apart[0] || apart[1]) {
     // What is not placed may have another layout.
@@ -185,11 +185,11 @@ Result<Ok> QBinary::store_unsigned(Graph& graph, bool operand, bool results) {
 }
 
 Result<Value*> Binary::quantized(Quantizer& q) const {
-  const QBinaryOp* form = nullptr;
+  const QBinaryOp* quantizable = nullptr;
   for (const QBinaryOp& candidate : qbinary_ops()) {
-    if (candidate.info.name.substr(1) == op()) form = &candidate;
+    if (candidate.info.name.substr(1) == op()) quantizable = &candidate;
   }
-  if (!form) return q.refuse("there is no integer form of " + std::string(op()));
+  if (!quantizable) return q.refuse("there is no integer form of " + std::string(op()));
   for (size_t i = 0; i < 2; ++i) {
     if (!q.codes(i) || !has_one_scale(q.codes(i)->type().quant())) {
       return q.refuse("an operand is not codes with one static scale");
@@ -201,7 +201,7 @@ Result<Value*> Binary::quantized(Quantizer& q) const {
   AttrMap attrs{{"to", *q.result()}, {"arithmetic", str(q.arithmetic())}};
   if (lo != -kInf) attrs["lo"] = limit_code(lo, *q.result(), q.arithmetic());
   if (hi != kInf) attrs["hi"] = limit_code(hi, *q.result(), q.arithmetic());
-  return q.emit(form->info.name, {q.codes(0), q.codes(1)}, std::move(attrs));
+  return q.emit(quantizable->info.name, {q.codes(0), q.codes(1)}, std::move(attrs));
 }
 
 }  // namespace qc

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "ops/common/codes.h"
-#include "program/placed.h"
+#include "program/strided_alias.h"
 
 namespace qc {
 

@@ -48,9 +48,9 @@ Result<Value*> Clamp::quantized(Quantizer& q) const {
                  {"hi", static_cast<double>(limit_code(hi, to, q.arithmetic()))}});
 }
 
-Result<Node*> Clamp::with_ending(const Ending& ending, const InsertPoint& place,
-                                 std::string& reason) {
-  return ActivationQuantize::fused(*this, ending, place, reason);
+Result<Node*> Clamp::with_epilogue(const QuantizeEpilogue& epilogue, const InsertPoint& point,
+                                   std::string& reason) {
+  return ActivationQuantize::fused(*this, epilogue, point, reason);
 }
 
 Result<Ok> Clamp::eval(EvalContext& c) const {

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "quant/ending.h"
 #include "quant/quantizable.h"
+#include "quant/quantize_epilogue.h"
 
 namespace qc {
 
@@ -10,7 +10,7 @@ namespace qc {
 class Clamp final : public OpNode<Clamp>,
                     public IsClamp,
                     public AbsorbsClamp,
-                    public TakesEnding,
+                    public TakesQuantizeEpilogue,
                     public Quantizable {
  public:
   static const OpInfo kInfo;
@@ -27,8 +27,8 @@ class Clamp final : public OpNode<Clamp>,
   bool absorb_clamp(Limits after) override;
   /// Of 16-bit codes: rescaled to the result's format, then limited; 8-bit codes take a table.
   Result<Value*> quantized(Quantizer& q) const override;
-  Result<Node*> with_ending(const Ending& ending, const InsertPoint& place,
-                            std::string& reason) override;
+  Result<Node*> with_epilogue(const QuantizeEpilogue& epilogue, const InsertPoint& point,
+                              std::string& reason) override;
   Result<Ok> eval(EvalContext&) const override;
   Result<Ok> lower(Lowering&) const override;
 };

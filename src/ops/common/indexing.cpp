@@ -31,17 +31,17 @@ Result<Values> as_indices(const Import& m, Value* index) {
                   "compiling");
   }
   QC_ASSIGN(Tensor mask, m.constant(index, "the mask"));
-  std::vector<Ints> places(static_cast<size_t>(mask.rank()));
+  std::vector<Ints> positions(static_cast<size_t>(mask.rank()));
   for (int64_t i = 0; i < mask.size(); ++i) {
     if (mask.as_int(i) == 0) continue;
     int64_t rest = i;
-    for (size_t d = places.size(); d-- > 0;) {
-      places[d].push_back(rest % mask.shape()[d]);
+    for (size_t d = positions.size(); d-- > 0;) {
+      positions[d].push_back(rest % mask.shape()[d]);
       rest /= mask.shape()[d];
     }
   }
   Values out;
-  for (const Ints& list : places) out.push_back(m.int_list(list));
+  for (const Ints& list : positions) out.push_back(m.int_list(list));
   return out;
 }
 
@@ -70,7 +70,7 @@ Result<Indexing> read_indices(const Import& m, Value* x, const Values& list) {
   // Index tensors on neighbouring axes put their result there, others at the front.
   const bool adjacent =
       out.axes.back() - out.axes.front() + 1 == static_cast<int64_t>(out.axes.size());
-  out.place = adjacent ? out.axes.front() : 0;
+  out.position = adjacent ? out.axes.front() : 0;
   if (out.axes.size() == 1) {
     out.tuples = indices[static_cast<size_t>(out.axes[0])];
     return out;

@@ -8,10 +8,10 @@ namespace qc {
 
 struct Indexing {
   Value* tuples =
-      nullptr;        // index tuples along the last axis; with one axis, the indices themselves
-  Ints axes;          // which axes of the operand they index
-  Dims picks;         // the common shape of the index tensors
-  int64_t place = 0;  // where the axes of `picks` stand in the result
+      nullptr;           // index tuples along the last axis; with one axis, the indices themselves
+  Ints axes;             // which axes of the operand they index
+  Dims picks;            // the common shape of the index tensors
+  int64_t position = 0;  // where the axes of `picks` stand in the result
 };
 
 /// The operand as an index: i64 or i32; masks must be constant and become the places they select.

@@ -4,7 +4,7 @@
 
 #include "interp/eval.h"
 #include "program/lowering.h"
-#include "program/placed.h"
+#include "program/strided_alias.h"
 
 namespace qc {
 
@@ -62,7 +62,7 @@ class ViewNode : public OpNode<Derived> {
     const DType dtype = l.in_type(0).dtype;
     const Dim each(static_cast<int64_t>(bytes(dtype)));
     View storage = l.in(0);
-    if (const auto at = placed(this->output()); at && !is_empty(l.out_dims())) {
+    if (const auto at = strided_alias(this->output()); at && !is_empty(l.out_dims())) {
       storage.offset = storage.offset + at->offset * each;
       l.alias_strided(0, std::move(storage), at->strides);
       return Ok{};

@@ -23,12 +23,12 @@ void pick_elements(const Tables& tables, const Tensor& x, Tensor& y) {
   }
 }
 
-Tables physical_tables(const Tables& places, const Type& x, const Type& y) {
-  Tables out(places.size());
+Tables physical_tables(const Tables& positions, const Type& x, const Type& y) {
+  Tables out(positions.size());
   const Ints strides = static_dims(strides_of(x));
-  for (size_t i = 0; i < places.size(); ++i) {
+  for (size_t i = 0; i < positions.size(); ++i) {
     Ints& table = out[static_cast<size_t>(physical_axis(y, static_cast<int64_t>(i)))];
-    for (int64_t place : places[i]) table.push_back(place * strides[i]);
+    for (int64_t position : positions[i]) table.push_back(position * strides[i]);
   }
   return out;
 }
@@ -68,7 +68,7 @@ Result<Ok> call_table(Lowering& l, Tables tables, DType dtype, View from, View t
   }
   const int64_t n = static_cast<int64_t>(offsets.size());
   p.x = from;
-  p.table = l.constant(Tensor::of<int32_t>(DType::i32, {n}, offsets), "places");
+  p.table = l.constant(Tensor::of<int32_t>(DType::i32, {n}, offsets), "positions");
   p.y = to;
   l.emit(p);
   return Ok{};

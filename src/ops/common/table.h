@@ -14,6 +14,6 @@ void pick_elements(const Tables& tables, const Tensor& x, Tensor& y);
 Result<Ok> call_table(Lowering& l, Tables tables, DType dtype, View from, View to);
 
 /// Lists of places along the logical axes of `x` as offsets into it, in the order of y's memory.
-Tables physical_tables(const Tables& places, const Type& x, const Type& y);
+Tables physical_tables(const Tables& positions, const Type& x, const Type& y);
 
 }  // namespace qc

@@ -8,7 +8,7 @@ namespace {
 constexpr int64_t kMostTaps = 256;  // each is a few nodes
 
 /// x inside zeros.
-Result<Value*> framed(const Import& m, Value* x, const Window& w) {
+Result<Value*> padded(const Import& m, Value* x, const Window& w) {
   const size_t axes = w.kernel.size();
   Dims before(axes + 2), after(axes + 2);
   for (size_t i = 0; i < axes; ++i) {
@@ -38,7 +38,7 @@ Result<Value*> tap_sums(const Import& m, Value* x, const Window& w,
     return m.fail(Code::unsupported, "a window of more than {} elements over {} values", kMostTaps,
                   name(x->dtype()));
   }
-  QC_ASSIGN(x, framed(m, x, w));
+  QC_ASSIGN(x, padded(m, x, w));
   Value* sum = nullptr;
   for (int64_t tap = 0; tap < taps; ++tap) {
     int64_t rest = tap;

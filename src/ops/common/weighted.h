@@ -99,7 +99,7 @@ Result<Ok> check_weight_only(const Node& node, const QType& to, int64_t channel_
 
 /// Operands and attributes of the integer form of a float node whose operands are x, constant
 /// weights and a bias: x, w, bias, scale and zero point of x.
-struct ProductForm {
+struct QuantizedProduct {
   std::vector<Value*> inputs;
   AttrMap attrs;
 };
@@ -108,20 +108,21 @@ struct ProductForm {
 Result<Value*> coded_bias(Quantizer& q, const Format& x, const Format& w, const Tensor& bias,
                           std::string name);
 /// The form of a product of two operands of codes with one scale each; nullopt after q.refuse().
-Result<std::optional<ProductForm>> product_form(Quantizer& q);
+Result<std::optional<QuantizedProduct>> quantized_product(Quantizer& q);
 /// The form of a product with constant weights; nullopt after q.refuse(). The weights have one
 /// scale, or one per index of `channel_axis`; `channels` is a number where they are constant; [lo,
 /// hi] is the float node's clamp.
-Result<std::optional<ProductForm>> weighted_form(Quantizer& q, int64_t channel_axis,
-                                                 const Dim& channels, double lo, double hi);
+Result<std::optional<QuantizedProduct>> weighted_product(Quantizer& q, int64_t channel_axis,
+                                                         const Dim& channels, double lo, double hi);
 /// Whether constant weights are decoded where they are needed: beside f32 values, and in groups
 /// also beside what codes stand for.
 bool decodes_weights(const Quantizer& q);
 /// The form of a product of floats whose constant weights alone are codes, with other attributes as
 /// given: it decodes them where it needs them. Null after q.refuse().
-Result<Value*> weight_only_form(Quantizer& q, std::string_view op, Value* weights, AttrMap attrs,
-                                double lo, double hi, int64_t channel_axis = 0);
+Result<Value*> weight_only_product(Quantizer& q, std::string_view op, Value* weights, AttrMap attrs,
+                                   double lo, double hi, int64_t channel_axis = 0);
 /// Emits the integer node and, where its result is f32, the clamp.
-Result<Value*> emit_form(Quantizer& q, std::string_view op, ProductForm form, double lo, double hi);
+Result<Value*> emit_product(Quantizer& q, std::string_view op, QuantizedProduct product, double lo,
+                            double hi);
 
 }  // namespace qc

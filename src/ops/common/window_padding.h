@@ -20,7 +20,7 @@ Result<Ok> pad_windows(PaddedNode& c, const Ints& pads, bool beyond, Border&& bo
     if (c.parts(0, axis).size() != 1) return c.refuse("padding lies between elements of a window");
     if (beyond || pads[axes + i] > 0) QC_TRY(border(axis));
     const Dim& size = c.result_shape()[i + 2];
-    to[i + 2] = c.dim().in(size) ? AxisParts{{size, true}} : AxisParts{};
+    to[i + 2] = c.dim().in(size) ? AxisSegments{{size, true}} : AxisSegments{};
   }
   c.set_result(std::move(to));
   return Ok{};

@@ -143,12 +143,12 @@ Result<Values> aten_cross(Import& m) {
   QC_ASSIGN(axis, resolve_axis(axis, static_cast<int64_t>(shape.size()), m.loc()));
   if (!(shape[static_cast<size_t>(axis)] == Dim(3)))
     return m.fail(Code::shape, "cross product along axis {} of {}", axis, str(shape));
-  auto turned = [&](Value* x, const Ints& order) {
+  auto transposed = [&](Value* x, const Ints& order) {
     if (!(x->shape() == shape)) x = c.emit("expand", {x}, {{"shape", shape}});
     return c.emit("gather", {x, c.ints(order)}, {{"axis", axis}});
   };
-  Value* left = c.emit("mul", {turned(a, {1, 2, 0}), turned(b, {2, 0, 1})});
-  Value* right = c.emit("mul", {turned(a, {2, 0, 1}), turned(b, {1, 2, 0})});
+  Value* left = c.emit("mul", {transposed(a, {1, 2, 0}), transposed(b, {2, 0, 1})});
+  Value* right = c.emit("mul", {transposed(a, {2, 0, 1}), transposed(b, {1, 2, 0})});
   return c.done({c.emit("sub", {left, right})});
 }
 

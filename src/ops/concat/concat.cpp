@@ -94,7 +94,7 @@ class Concat final : public OpNode<Concat>,
     const bool apart = result.granularity != Granularity::group;
     if (found && apart) return {{}, kOtherElements};
     if (result.granularity == Granularity::tensor) return {result, {}};
-    if (!found && !apart) return {{}, kKnownForPart};
+    if (!found && !apart) return {{}, kKnownForSlice};
     if (result.axis != axis) return {result, {}};
     return found ? whole_groups(result) : part_of_scales(i, result);
   }
@@ -191,13 +191,13 @@ Result<Values> list(const Import& m) {
 Result<Values> aten_cat(Import& m) {
   QC_ASSIGN(Values parts, list(m));
   // PyTorch skips tensors of shape [0] beside tensors of any rank.
-  Values kept;
+  Values nonempty;
   for (Value* v : parts) {
-    if (!(v->rank() == 1 && v->shape()[0] == Dim(0))) kept.push_back(v);
+    if (!(v->rank() == 1 && v->shape()[0] == Dim(0))) nonempty.push_back(v);
   }
-  if (kept.empty() && !parts.empty()) kept.push_back(parts[0]);
+  if (nonempty.empty() && !parts.empty()) nonempty.push_back(parts[0]);
   QC_ASSIGN(int64_t axis, m.i(m.given("axis") ? "axis" : "dim", 0));
-  return joined(m, kept, axis);
+  return joined(m, nonempty, axis);
 }
 
 Result<Values> aten_stack(Import& m) {

@@ -54,13 +54,13 @@ void eval_conv(DotStep step, const ConvSizes& p, double lo, double hi, const Ten
   const int64_t icg = p.in_group(), ocg = p.out_group();
   const E lower = T::limit(lo), upper = T::limit(hi);
   for (int64_t at = 0; at < y.size(); ++at) {
-    const int64_t place = at % p.out_volume(), oc = at / p.out_volume() % p.oc;
+    const int64_t position = at % p.out_volume(), oc = at / p.out_volume() % p.oc;
     const int64_t n = at / p.out_volume() / p.oc;
     E sum = bias ? T::load(*bias, oc) : E(0);
-    for (const Tap& tap : taps_at(p, place)) {
+    for (const Tap& tap : taps_at(p, position)) {
       for (int64_t i = 0; i < icg; ++i) {
         const int64_t ic = oc / ocg * icg + i;
-        const E xv = T::load(x, (n * p.ic + ic) * p.in_volume() + tap.place);
+        const E xv = T::load(x, (n * p.ic + ic) * p.in_volume() + tap.position);
         const E wv = T::load(w, (oc * icg + i) * p.taps() + tap.number);
         with_dot(step, [&](auto dot) { sum = dot_step<dot()>(xv, wv, sum); });
       }
@@ -116,15 +116,15 @@ Result<Value*> Conv::quantized(Quantizer& q) const {
   const AttrMap window{
       {"strides", strides}, {"dilations", dilations}, {"pads", pads}, {"groups", groups}};
   if (!q.codes(0) && q.codes(1) && q.codes(1)->is_constant()) {
-    return weight_only_form(q, "qconv", q.codes(1), window, lo, hi);
+    return weight_only_product(q, "qconv", q.codes(1), window, lo, hi);
   }
   if (q.codes(0) && q.format(0).granularity != Granularity::tensor) {
     return q.refuse("a window needs one scale of its operand");
   }
-  QC_ASSIGN(auto form, weighted_form(q, 0, input_type(1).shape[0], lo, hi));
-  if (!form) return static_cast<Value*>(nullptr);
-  form->attrs.insert(window.begin(), window.end());
-  return emit_form(q, "qconv", std::move(*form), lo, hi);
+  QC_ASSIGN(auto product, weighted_product(q, 0, input_type(1).shape[0], lo, hi));
+  if (!product) return static_cast<Value*>(nullptr);
+  product->attrs.insert(window.begin(), window.end());
+  return emit_product(q, "qconv", std::move(*product), lo, hi);
 }
 
 Result<Ok> Conv::eval(EvalContext& c) const {

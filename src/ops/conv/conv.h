@@ -1,8 +1,8 @@
 #pragma once
 
 #include "interp/eval.h"
+#include "ir/border.h"
 #include "ir/capability.h"
-#include "ir/frame.h"
 #include "ir/padding.h"
 #include "quant/quantizable.h"
 
@@ -25,11 +25,11 @@ struct ConvWindow {
   }
 };
 
-/// The convolution with a frame of zeros in its pads, without operands; null where it cannot.
+/// The convolution with a border of zeros in its pads, without operands; null where it cannot.
 template <class Conv>
-std::unique_ptr<Node> framed_conv(const Conv& conv, const Frame& frame) {
-  std::optional<Ints> pads = pads_with(conv.pads, frame);
-  if (!frame.zero || !pads) return nullptr;
+std::unique_ptr<Node> conv_with_border(const Conv& conv, const Border& border) {
+  std::optional<Ints> pads = pads_with(conv.pads, border);
+  if (!border.zero || !pads) return nullptr;
   auto made = conv.clone();
   static_cast<Conv&>(*made).pads = std::move(*pads);
   return made;
@@ -62,7 +62,7 @@ class Conv final : public OpNode<Conv>,
                    public AbsorbsScaleShift,
                    public AbsorbsClamp,
                    public Quantizable,
-                   public TakesFrame,
+                   public TakesBorder,
                    public TakesPadding {
  public:
   static const OpInfo kInfo;
@@ -73,8 +73,8 @@ class Conv final : public OpNode<Conv>,
   const OpInfo& info() const override { return kInfo; }
   void attrs(AttrVisitor& v) override;
   Result<Ok> pad(PaddedNode& c) override;
-  std::unique_ptr<Node> with_frame(const Frame& frame) const override {
-    return framed_conv(*this, frame);
+  std::unique_ptr<Node> with_border(const Border& border) const override {
+    return conv_with_border(*this, border);
   }
   Result<std::vector<Type>> infer() const override;
   Result<Ok> eval(EvalContext&) const override;

@@ -40,7 +40,7 @@ void sum_block(const ConvSizes& p, const std::vector<Tap>& taps, const E* x, con
     S lane[kLanes];
     for (int j = 0; j < kLanes; ++j) lane[j] = accumulators[j];
     for (const Tap& tap : taps) {
-      const E* xk = x + tap.place;
+      const E* xk = x + tap.position;
       const E* wk = w + tap.number * icg * kLanes;
       for (int64_t i = 0; i < icg; ++i, xk += volume, wk += kLanes) {
         const E xv = *xk;

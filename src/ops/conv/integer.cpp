@@ -21,8 +21,8 @@ Result<Value*> integer_conv(const Import& m, Value* x, Value* w, Value* bias, co
   Dims shape;
   QC_ASSIGN(Value * y, tap_sums(m, x, window, [&](Value* part, int64_t tap) -> Result<Value*> {
               shape = part->shape();
-              const Dim places = product(Dims(shape.begin() + 2, shape.end()));
-              QC_ASSIGN(part, reshaped(m, part, {shape[0], group, inputs, places}));
+              const Dim positions = product(Dims(shape.begin() + 2, shape.end()));
+              QC_ASSIGN(part, reshaped(m, part, {shape[0], group, inputs, positions}));
               QC_ASSIGN(Value * weights, take(m, flat, 3, {Dim(tap), Dim(1), Dim(1)}));
               QC_ASSIGN(weights, reshaped(m, weights, {group, floordiv(outputs, group), inputs}));
               return m.emit("matmul", {weights, part});

@@ -90,7 +90,7 @@ void eval_ordered(DotStep dot, const Conv& conv, const Tensor& x, const Tensor& 
             chain = 0;
             current = next;
           }
-          const float v = xg[ic * volume + tap.place];
+          const float v = xg[ic * volume + tap.position];
           chain = rounded ? chain + qn_mulf(v, wo[k]) : qn_fmaf(v, wo[k], chain);
         }
       }

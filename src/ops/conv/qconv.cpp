@@ -78,13 +78,13 @@ Result<Ok> QConv::eval(EvalContext& c) const {
   const CodeConv p(*this, c);
   const int64_t icg = p.in_group(), ocg = p.out_group();
   for (int64_t at = 0; at < c.out(0).size(); ++at) {
-    const int64_t place = at % p.out_volume(), oc = at / p.out_volume() % p.oc;
+    const int64_t position = at % p.out_volume(), oc = at / p.out_volume() % p.oc;
     const int64_t n = at / p.out_volume() / p.oc;
     int64_t sum = 0;
-    for (const Tap& tap : taps_at(p, place)) {
+    for (const Tap& tap : taps_at(p, position)) {
       for (int64_t i = 0; i < icg; ++i) {
         const int64_t ic = oc / ocg * icg + i;
-        const int64_t xv = c.in(0).as_int((n * p.ic + ic) * p.in_volume() + tap.place);
+        const int64_t xv = c.in(0).as_int((n * p.ic + ic) * p.in_volume() + tap.position);
         const int64_t wv = c.in(1).as_int((oc * icg + i) * p.taps() + tap.number);
         sum += (xv - p.x_zero) * (wv - p.w_zero(oc));
       }

@@ -15,7 +15,7 @@ namespace qc {
 class QConv final : public WeightedQuantNode<QConv>,
                     public ConvWindow,
                     public EvaluatesFast,
-                    public TakesFrame,
+                    public TakesBorder,
                     public TakesPadding {
  public:
   static const OpInfo kInfo;
@@ -23,8 +23,8 @@ class QConv final : public WeightedQuantNode<QConv>,
   const OpInfo& info() const override { return kInfo; }
   void attrs(AttrVisitor& v) override;
   Result<Ok> pad(PaddedNode& c) override;
-  std::unique_ptr<Node> with_frame(const Frame& frame) const override {
-    return framed_conv(*this, frame);
+  std::unique_ptr<Node> with_border(const Border& border) const override {
+    return conv_with_border(*this, border);
   }
   Result<std::vector<Type>> infer() const override;
   Result<Ok> eval(EvalContext&) const override;

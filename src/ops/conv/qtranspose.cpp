@@ -101,12 +101,12 @@ Result<Ok> QConvTranspose::eval(EvalContext& c) const {
   const int64_t icg = p.in_group(), ocg = p.out_group();
   const int64_t w_count = in_q(1)->scale.values.size();
   for (int64_t at = 0; at < c.out(0).size(); ++at) {
-    const int64_t place = at % p.out_volume(), oc = at / p.out_volume() % p.oc;
+    const int64_t position = at % p.out_volume(), oc = at / p.out_volume() % p.oc;
     const int64_t n = at / p.out_volume() / p.oc, g = oc / ocg;
     const int64_t w_zero = in_q(1)->zero_at(oc % w_count);
     int64_t sum = coded ? c.in(2).as_int(oc) : 0;
     for (int64_t tap = 0; tap < p.taps(); ++tap) {
-      const int64_t from = read_by_transposed(p, place, tap);
+      const int64_t from = read_by_transposed(p, position, tap);
       if (from < 0) continue;
       for (int64_t ic = g * icg; ic < (g + 1) * icg; ++ic) {
         const int64_t xv = c.in(0).as_int((n * p.ic + ic) * p.in_volume() + from);

@@ -32,8 +32,9 @@ struct ConvSizes {
 
 /// Where in a channel of the input a tap reads for the result at `place` of a channel; -1 where
 /// that is padding.
-inline int64_t read_by(const ConvSizes& p, int64_t place, int64_t tap) {
-  const int64_t at[] = {place / p.out[2] / p.out[1], place / p.out[2] % p.out[1], place % p.out[2]};
+inline int64_t read_by(const ConvSizes& p, int64_t position, int64_t tap) {
+  const int64_t at[] = {position / p.out[2] / p.out[1], position / p.out[2] % p.out[1],
+                        position % p.out[2]};
   const int64_t k[] = {tap / p.k[2] / p.k[1], tap / p.k[2] % p.k[1], tap % p.k[2]};
   int64_t from = 0;
   for (int axis = 0; axis < 3; ++axis) {
@@ -45,8 +46,9 @@ inline int64_t read_by(const ConvSizes& p, int64_t place, int64_t tap) {
 }
 
 /// The same of a transposed convolution, which reads where a step of its stride ends.
-inline int64_t read_by_transposed(const ConvSizes& p, int64_t place, int64_t tap) {
-  const int64_t at[] = {place / p.out[2] / p.out[1], place / p.out[2] % p.out[1], place % p.out[2]};
+inline int64_t read_by_transposed(const ConvSizes& p, int64_t position, int64_t tap) {
+  const int64_t at[] = {position / p.out[2] / p.out[1], position / p.out[2] % p.out[1],
+                        position % p.out[2]};
   const int64_t k[] = {tap / p.k[2] / p.k[1], tap / p.k[2] % p.k[1], tap % p.k[2]};
   int64_t from = 0;
   for (int axis = 0; axis < 3; ++axis) {
@@ -59,13 +61,13 @@ inline int64_t read_by_transposed(const ConvSizes& p, int64_t place, int64_t tap
 
 /// A tap that reads an element of the input: its number in the window, and where in a channel.
 struct Tap {
-  int64_t number, place;
+  int64_t number, position;
 };
 /// The taps of the result at `place`, ascending.
-inline std::vector<Tap> taps_at(const ConvSizes& p, int64_t place) {
+inline std::vector<Tap> taps_at(const ConvSizes& p, int64_t position) {
   std::vector<Tap> taps;
   for (int64_t tap = 0; tap < p.taps(); ++tap) {
-    if (const int64_t from = read_by(p, place, tap); from >= 0) taps.push_back({tap, from});
+    if (const int64_t from = read_by(p, position, tap); from >= 0) taps.push_back({tap, from});
   }
   return taps;
 }

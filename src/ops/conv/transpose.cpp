@@ -61,11 +61,11 @@ void eval_transpose(DotStep step, const ConvSizes& p, double lo, double hi, cons
   const int64_t icg = p.in_group(), ocg = p.out_group();
   const E lower = T::limit(lo), upper = T::limit(hi);
   for (int64_t at = 0; at < y.size(); ++at) {
-    const int64_t place = at % p.out_volume(), oc = at / p.out_volume() % p.oc;
+    const int64_t position = at % p.out_volume(), oc = at / p.out_volume() % p.oc;
     const int64_t n = at / p.out_volume() / p.oc, g = oc / ocg;
     E sum = bias ? T::load(*bias, oc) : E(0);
     for (int64_t tap = 0; tap < p.taps(); ++tap) {
-      const int64_t from = read_by_transposed(p, place, tap);
+      const int64_t from = read_by_transposed(p, position, tap);
       if (from < 0) continue;
       for (int64_t ic = g * icg; ic < (g + 1) * icg; ++ic) {
         const E xv = T::load(x, (n * p.ic + ic) * p.in_volume() + from);
@@ -94,15 +94,15 @@ Result<Value*> ConvTranspose::quantized(Quantizer& q) const {
                        {"output_padding", output_padding},
                        {"groups", groups}};
   if (!q.codes(0) && q.codes(1) && q.codes(1)->is_constant()) {
-    return weight_only_form(q, "qconv_transpose", q.codes(1), window, lo, hi, 1);
+    return weight_only_product(q, "qconv_transpose", q.codes(1), window, lo, hi, 1);
   }
   if (q.codes(0) && q.format(0).granularity != Granularity::tensor) {
     return q.refuse("a window needs one scale of its operand");
   }
-  QC_ASSIGN(auto form, weighted_form(q, 1, output()->shape()[1], lo, hi));
-  if (!form) return static_cast<Value*>(nullptr);
-  form->attrs.insert(window.begin(), window.end());
-  return emit_form(q, "qconv_transpose", std::move(*form), lo, hi);
+  QC_ASSIGN(auto product, weighted_product(q, 1, output()->shape()[1], lo, hi));
+  if (!product) return static_cast<Value*>(nullptr);
+  product->attrs.insert(window.begin(), window.end());
+  return emit_product(q, "qconv_transpose", std::move(*product), lo, hi);
 }
 
 Result<Ok> ConvTranspose::eval(EvalContext& c) const {

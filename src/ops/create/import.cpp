@@ -177,15 +177,15 @@ Result<Values> nonzero(const Import& m, Value* x, bool rows) {
     return m.fail(Code::unsupported, "the number of non-zero elements is not known when compiling");
   }
   QC_ASSIGN(Tensor t, m.constant(x, "the operand"));
-  Ints places;
+  Ints positions;
   for (int64_t i = 0; i < t.size(); ++i) {
-    if (t.as_double(i) != 0) places.push_back(i);
+    if (t.as_double(i) != 0) positions.push_back(i);
   }
-  const int64_t n = static_cast<int64_t>(places.size()), rank = t.rank();
+  const int64_t n = static_cast<int64_t>(positions.size()), rank = t.rank();
   return single(
       constant(m, rows ? Dims{n, rank} : Dims{rank, n}, DType::i64, [&](Tensor& out, int64_t i) {
         const int64_t axis = rows ? i % rank : i / n;
-        int64_t at = places[static_cast<size_t>(rows ? i / rank : i % n)];
+        int64_t at = positions[static_cast<size_t>(rows ? i / rank : i % n)];
         for (int64_t d = rank - 1; d > axis; --d) at /= t.shape()[static_cast<size_t>(d)];
         out.set_int(i, at % t.shape()[static_cast<size_t>(axis)]);
       }));
@@ -320,8 +320,8 @@ Result<Values> cosine_window(const Import& m, double a0, double a1) {
   QC_ASSIGN(DType dtype, m.dtype("dtype", DType::f32));
   const double n = static_cast<double>(periodic || length == 1 ? length : length - 1);
   return single(constant(m, {Dim(length)}, dtype, [&](Tensor& t, int64_t i) {
-    const double turn = 2 * 3.14159265358979323846 * static_cast<double>(i) / n;
-    t.set_double(i, length == 1 ? 1.0 : a0 - a1 * std::cos(turn));
+    const double angle = 2 * 3.14159265358979323846 * static_cast<double>(i) / n;
+    t.set_double(i, length == 1 ? 1.0 : a0 - a1 * std::cos(angle));
   }));
 }
 

@@ -78,10 +78,10 @@ class Expand final : public ViewNode<Expand>,
     if (result.granularity == Granularity::tensor) return {result, {}};
     const Dims& from = input_type(0).shape;
     const int64_t axis = result.axis - (std::ssize(shape) - std::ssize(from));
-    const bool kept =
+    const bool unchanged =
         axis >= 0 && from[static_cast<size_t>(axis)] == shape[static_cast<size_t>(result.axis)];
     const bool grid = result.granularity == Granularity::group && !result.is_dynamic();
-    if (!kept || grid) return {{}, kTornApart};
+    if (!unchanged || grid) return {{}, kTornApart};
     Format format = result;
     format.axis = axis;
     return {std::move(format), {}};
@@ -218,12 +218,12 @@ Result<Values> aten_meshgrid(Import& m) {
   }
   // "xy" counts the first two axes the other way round.
   const bool xy = indexing == "xy" && parts.size() > 1;
-  auto place = [&](size_t i) { return xy && i < 2 ? 1 - i : i; };
+  auto position = [&](size_t i) { return xy && i < 2 ? 1 - i : i; };
   Dims shape(parts.size(), Dim(1));
-  for (size_t i = 0; i < parts.size(); ++i) shape[place(i)] = product(parts[i]->shape());
+  for (size_t i = 0; i < parts.size(); ++i) shape[position(i)] = product(parts[i]->shape());
   for (size_t i = 0; i < parts.size(); ++i) {
     Dims own(parts.size(), Dim(1));
-    own[place(i)] = shape[place(i)];
+    own[position(i)] = shape[position(i)];
     QC_ASSIGN(parts[i], reshaped(m, parts[i], own));
     QC_ASSIGN(parts[i], expanded(m, parts[i], shape));
   }

@@ -53,11 +53,11 @@ Laid Gather::laid_over(size_t, const Format& result) const {
   if (found && !groups) return {{}, kOtherElements};
   if (result.granularity == Granularity::tensor) return {result, {}};
   // Scales of groups that are known are those of each place.
-  const int64_t places = input_type(1).rank();
-  if ((!found && groups) || (result.axis >= axis && result.axis < axis + places))
-    return {{}, found ? kOtherElements : kKnownForPart};
+  const int64_t positions = input_type(1).rank();
+  if ((!found && groups) || (result.axis >= axis && result.axis < axis + positions))
+    return {{}, found ? kOtherElements : kKnownForSlice};
   Format out = result;
-  if (result.axis >= axis) out.axis += 1 - places;
+  if (result.axis >= axis) out.axis += 1 - positions;
   return {std::move(out), {}};
 }
 

@@ -65,11 +65,11 @@ Result<Values> onnx_compress(Import& m) {
   } else {
     QC_ASSIGN(x, reshaped(m, x, {product(x->shape())}));
   }
-  Ints places;
+  Ints positions;
   for (int64_t i = 0; i < condition.size(); ++i) {
-    if (condition.as_int(i) != 0) places.push_back(i);
+    if (condition.as_int(i) != 0) positions.push_back(i);
   }
-  return single(gather(m, x, m.int_list(places), axis));
+  return single(gather(m, x, m.int_list(positions), axis));
 }
 
 /// The first lengths[b] elements along the time axis in reverse order, the others as they are.
@@ -175,9 +175,9 @@ Result<Values> aten_index(Import& m) {
   // The picked axes lead; move them behind the axes that stood before the indexed ones.
   const int64_t picks = static_cast<int64_t>(at.picks.size());
   Ints perm;
-  for (int64_t i = 0; i < at.place; ++i) perm.push_back(picks + i);
+  for (int64_t i = 0; i < at.position; ++i) perm.push_back(picks + i);
   for (int64_t i = 0; i < picks; ++i) perm.push_back(i);
-  for (int64_t i = picks + at.place; i < y->rank(); ++i) perm.push_back(i);
+  for (int64_t i = picks + at.position; i < y->rank(); ++i) perm.push_back(i);
   return single(transposed(m, y, perm));
 }
 
@@ -193,9 +193,9 @@ Result<Values> aten_masked_select(Import& m) {
   if (!(x->shape() == common)) x = c.emit("expand", {x}, {{"shape", common}});
   mask = c("Reshape", {mask, c.ints({-1})});
   if (!c.ok()) return c.done({});
-  QC_ASSIGN(const Values places, as_indices(m, mask));
+  QC_ASSIGN(const Values positions, as_indices(m, mask));
   return c.done(
-      {c.emit("gather", {c.reshape(x, {product(common)}), places[0]}, {{"axis", int64_t{0}}})});
+      {c.emit("gather", {c.reshape(x, {product(common)}), positions[0]}, {{"axis", int64_t{0}}})});
 }
 
 constexpr ImportRow kRows[] = {

@@ -48,7 +48,7 @@ namespace {
 constexpr std::string_view kModes[] = {"nearest", "linear", "cubic"};
 constexpr std::string_view kOutside[] = {"zeros", "border", "reflection"};
 
-int32_t place(std::span<const std::string_view> list, const std::string& word) {
+int32_t position(std::span<const std::string_view> list, const std::string& word) {
   return static_cast<int32_t>(std::find(list.begin(), list.end(), word) - list.begin());
 }
 
@@ -56,7 +56,7 @@ int32_t place(std::span<const std::string_view> list, const std::string& word) {
 
 Result<std::vector<Type>> GridSample::infer() const {
   const Type &x = input_type(0), &grid = input_type(1);
-  if (place(kModes, mode) == 3 || place(kOutside, outside) == 3) {
+  if (position(kModes, mode) == 3 || position(kOutside, outside) == 3) {
     return error(Code::attribute, loc(), "mode '{}', outside '{}'", mode, outside);
   }
   const int64_t axes = x.rank() - 2;
@@ -81,8 +81,8 @@ void GridSample::fill(Params& p, const Ints& x, const Ints& grid) const {
   p.channels = static_cast<int32_t>(x[1]);
   p.points = static_cast<int32_t>(extent(grid, 1, grid.size() - 1));
   p.axes = static_cast<int32_t>(x.size() - 2);
-  p.mode = place(kModes, mode);
-  p.outside = place(kOutside, outside);
+  p.mode = position(kModes, mode);
+  p.outside = position(kOutside, outside);
   p.corners = align_corners;
   std::fill_n(p.size, 3, 1);
   for (size_t i = 2; i < x.size(); ++i) p.size[i + 3 - x.size()] = static_cast<int32_t>(x[i]);
@@ -201,8 +201,8 @@ Result<Values> affine_grid(const Import& m, Value* theta, const Ints& size, bool
     base.set_double(at++, 1);
   }
   QC_ASSIGN(theta, m.cast(theta, computed));
-  QC_ASSIGN(Value * turned, m.emit("transpose", {theta}, {{"perm", Ints{0, 2, 1}}}));
-  QC_ASSIGN(Value * grid, m.emit("matmul", {m.graph().constant(std::move(base)), turned}));
+  QC_ASSIGN(Value * transposed, m.emit("transpose", {theta}, {{"perm", Ints{0, 2, 1}}}));
+  QC_ASSIGN(Value * grid, m.emit("matmul", {m.graph().constant(std::move(base)), transposed}));
   Dims shape{theta->shape()[0]};
   for (int64_t s : sizes) shape.push_back(Dim(s));
   shape.push_back(Dim(static_cast<int64_t>(axes)));

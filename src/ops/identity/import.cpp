@@ -23,8 +23,8 @@ Result<Values> onnx_dropout(Import& m) {
   }
   Values out{x};
   if (m.wants(1)) {
-    Value* kept = m.scalar_int(1, m.version() >= 10 ? DType::boolean : x->dtype());
-    QC_ASSIGN(Value * mask, m.emit("expand", {kept}, {{"shape", x->shape()}}));
+    Value* keep_scalar = m.scalar_int(1, m.version() >= 10 ? DType::boolean : x->dtype());
+    QC_ASSIGN(Value * mask, m.emit("expand", {keep_scalar}, {{"shape", x->shape()}}));
     out.push_back(mask);
   }
   return out;

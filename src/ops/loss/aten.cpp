@@ -12,7 +12,7 @@ enum Reduction : int64_t { kNone = 0, kMean = 1, kSum = 2 };
 Value* total(Compose& c, Value* x) { return c.emit("reduce_sum", {x}, {{"keepdims", false}}); }
 
 /// Log probabilities [n, classes, ...] or [classes], and a label for each place.
-struct Places {
+struct Terms {
   Compose& c;
   Value* x;
   int64_t axis;             // of the classes
@@ -20,7 +20,7 @@ struct Places {
   Value* skip;              // where it does not count
   Value* weight = nullptr;  // of each place, 0 where it does not count
 
-  Places(Compose& compose, Value* log_prob, Value* labels, Value* class_weight)
+  Terms(Compose& compose, Value* log_prob, Value* labels, Value* class_weight)
       : c(compose), x(log_prob), axis(x->rank() > 1 ? 1 : 0) {
     const Import& m = c.import();
     const int64_t ignored = c.take(m.i("ignore_index", -100));
@@ -62,9 +62,9 @@ Result<Values> aten_nll_loss(Import& m) {
   Value* weight = c.take(m.optional_tensor("weight"));
   const int64_t reduction = c.take(m.i("reduction", kMean));
   if (!c.ok()) return c.done({});
-  Places places(c, x, label, weight);
-  Value* loss = places.reduced(places.losses(), reduction);
-  return c.done({loss, m.wants(1) ? total(c, places.weight) : loss});
+  Terms terms(c, x, label, weight);
+  Value* loss = terms.reduced(terms.losses(), reduction);
+  return c.done({loss, m.wants(1) ? total(c, terms.weight) : loss});
 }
 
 /// The class weights along the axis of the classes.
@@ -94,16 +94,16 @@ Value* soft_loss(Compose& c, Value* x, Value* target, Value* weight, int64_t red
 }
 
 /// (1 - smoothing) of the loss of the label and smoothing of the mean over all classes.
-Value* smoothed(Places& places, Value* loss, Value* weight, int64_t reduction, double smoothing) {
-  Compose& c = places.c;
-  Value* x = places.x;
-  const Dim classes = x->shape()[static_cast<size_t>(places.axis)];
+Value* smoothed(Terms& terms, Value* loss, Value* weight, int64_t reduction, double smoothing) {
+  Compose& c = terms.c;
+  Value* x = terms.x;
+  const Dim classes = x->shape()[static_cast<size_t>(terms.axis)];
   if (!classes.is_static()) c.fail(Code::dim, "label smoothing over {} classes", classes.str());
   if (!c.ok()) return nullptr;
-  Value* all = weight ? c.emit("mul", {x, along(c, weight, x, places.axis)}) : x;
+  Value* all = weight ? c.emit("mul", {x, along(c, weight, x, terms.axis)}) : x;
   all = c.emit("neg",
-               {c.emit("reduce_sum", {all}, {{"axes", Ints{places.axis}}, {"keepdims", false}})});
-  all = places.reduced(places.counted(all), reduction);
+               {c.emit("reduce_sum", {all}, {{"axes", Ints{terms.axis}}, {"keepdims", false}})});
+  all = terms.reduced(terms.counted(all), reduction);
   if (!c.ok()) return nullptr;
   const double share = smoothing / static_cast<double>(classes.value());
   return c.emit("add", {c.emit("mul", {loss, c.number(1 - smoothing, x)}),
@@ -123,9 +123,9 @@ Result<Values> aten_cross_entropy(Import& m) {
   if (!c.ok()) return c.done({});
   if (is_float(target->dtype()))
     return c.done({soft_loss(c, x, target, weight, reduction, smoothing)});
-  Places places(c, x, target, weight);
-  Value* loss = places.reduced(places.losses(), reduction);
-  if (smoothing != 0) loss = smoothed(places, loss, weight, reduction, smoothing);
+  Terms terms(c, x, target, weight);
+  Value* loss = terms.reduced(terms.losses(), reduction);
+  if (smoothing != 0) loss = smoothed(terms, loss, weight, reduction, smoothing);
   return c.done({loss});
 }
 

@@ -17,7 +17,7 @@ std::string result_key(const QType& to) {
 
 }  // namespace
 
-std::string_view QLinear::alone_because() const {
+std::string_view QLinear::unmerged_because() const {
   const Value* bias = input(2);
   const bool one_scale = input_type(1).format->granularity == Granularity::tensor;
   return to.format && bias && bias->dtype() == DType::f32 && one_scale

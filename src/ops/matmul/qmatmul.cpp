@@ -173,10 +173,10 @@ Value* swapped_codes(Graph& graph, Value* codes) {
 }
 
 Result<Value*> Linear::quantized(Quantizer& q) const {
-  if (decodes_weights(q)) return weight_only_form(q, "qlinear", q.codes(1), {}, lo, hi);
-  QC_ASSIGN(auto form, weighted_form(q, 0, input_type(1).shape[0], lo, hi));
-  if (!form) return static_cast<Value*>(nullptr);
-  return emit_form(q, "qlinear", std::move(*form), lo, hi);
+  if (decodes_weights(q)) return weight_only_product(q, "qlinear", q.codes(1), {}, lo, hi);
+  QC_ASSIGN(auto product, weighted_product(q, 0, input_type(1).shape[0], lo, hi));
+  if (!product) return static_cast<Value*>(nullptr);
+  return emit_product(q, "qlinear", std::move(*product), lo, hi);
 }
 
 Result<Value*> MatMul::quantized(Quantizer& q) const {
@@ -184,13 +184,13 @@ Result<Value*> MatMul::quantized(Quantizer& q) const {
   if (!b) return q.refuse("its second operand is not quantized");
   if (b->is_constant() && b->rank() == 2) {
     const auto matrix = [&] { return transpose_b ? b : swapped_codes(q.graph(), b); };
-    if (decodes_weights(q)) return weight_only_form(q, "qlinear", matrix(), {}, -kInf, kInf);
+    if (decodes_weights(q)) return weight_only_product(q, "qlinear", matrix(), {}, -kInf, kInf);
     const size_t columns = transpose_b ? 0 : 1;
-    QC_ASSIGN(auto form,
-              weighted_form(q, static_cast<int64_t>(columns), b->shape()[columns], -kInf, kInf));
-    if (!form) return static_cast<Value*>(nullptr);
-    form->inputs[1] = matrix();
-    return emit_form(q, "qlinear", std::move(*form), -kInf, kInf);
+    QC_ASSIGN(auto product,
+              weighted_product(q, static_cast<int64_t>(columns), b->shape()[columns], -kInf, kInf));
+    if (!product) return static_cast<Value*>(nullptr);
+    product->inputs[1] = matrix();
+    return emit_product(q, "qlinear", std::move(*product), -kInf, kInf);
   }
   if (!a) return q.refuse("its first operand is not quantized");
   if (q.format(1).is_dynamic() || q.format(1).granularity != Granularity::tensor) {
@@ -199,10 +199,10 @@ Result<Value*> MatMul::quantized(Quantizer& q) const {
   if (q.format(0).granularity != Granularity::tensor) {
     return q.refuse("its first operand has more than one scale");
   }
-  QC_ASSIGN(auto form, product_form(q));
-  if (!form) return static_cast<Value*>(nullptr);
-  form->attrs["transpose_b"] = transpose_b;
-  return emit_form(q, "qmatmul", std::move(*form), -kInf, kInf);
+  QC_ASSIGN(auto product, quantized_product(q));
+  if (!product) return static_cast<Value*>(nullptr);
+  product->attrs["transpose_b"] = transpose_b;
+  return emit_product(q, "qmatmul", std::move(*product), -kInf, kInf);
 }
 
 }  // namespace qc

@@ -24,7 +24,7 @@ class QLinear final : public WeightedQuantNode<QLinear>,
   static const OpInfo kInfo;
 
   const OpInfo& info() const override { return kInfo; }
-  std::string_view alone_because() const override;
+  std::string_view unmerged_because() const override;
   std::vector<InCommon> in_common() const override;
   Result<Node*> join(Graph& graph, const std::vector<Node*>& products, Node* before) const override;
   Result<Ok> pad(PaddedNode& c) override { return c.rows(c.resolved(-1)); }

@@ -66,10 +66,10 @@ class Nms final : public OpNode<Nms>, public CountsRows {
       s.overlap = static_cast<float>(overlap);
       spend(Cost::work, n);
       qn_nms_start(&s, n, limited, static_cast<float>(threshold));
-      while (s.left > 0 && s.kept < limit) {
-        spend(Cost::work, 64 + 8 * s.kept);
+      while (s.left > 0 && s.selected < limit) {
+        spend(Cost::work, 64 + 8 * s.selected);
         if (!qn_nms_step(&s)) continue;
-        const int64_t row[] = {i / classes, i % classes, s.order[s.candidates - s.kept]};
+        const int64_t row[] = {i / classes, i % classes, s.order[s.candidates - s.selected]};
         std::copy_n(row, 3, rows + 3 * used++);
       }
     }

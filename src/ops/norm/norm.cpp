@@ -222,7 +222,7 @@ Result<Ok> Norm::lower(Lowering& l) const {
   const bool rms = rows.kind == NormKind::rms;
   kernel::Norm c;
   rows.fill(c, rows.sizes(l.in_type(0).shape));
-  QC_TRY(rows.place(c, *this, l));
+  QC_TRY(rows.set_row_strides(c, *this, l));
   if (l.in_type(0).dtype == DType::f64) c.eps_rest = static_cast<float>(rows.eps - c.eps);
   c.type = name(l.in_type(0).dtype);
   c.x = l.in(0);

@@ -5,15 +5,15 @@
 #include "ir/capability.h"
 #include "ir/padding.h"
 #include "ir/rewrite.h"
-#include "ops/quantize/ending.h"
-#include "program/placed.h"
+#include "ops/quantize/epilogue.h"
+#include "program/strided_alias.h"
 #include "quant/normalised.h"
 #include "quant/quantizable.h"
 
 namespace qc {
 
-/// y = x * scale[c] + shift[c], c being the index along `axis`: batch norm at inference. On codes it
-/// is a depthwise convolution with one tap.
+/// y = x * scale[c] + shift[c], c being the index along `axis`: batch norm at inference. On codes
+/// it is a depthwise convolution with one tap.
 class ScaleShiftNode final : public OpNode<ScaleShiftNode>,
                              public IsScaleShift,
                              public Quantizable,
@@ -67,8 +67,8 @@ struct NormRows {
   }
   /// The same for where rows of operand 0 of `node` lie.
   template <class Call>
-  Result<Ok> place(Call& c, const Node& node, const Lowering& l) const {
-    if (!placed(node.input(0))) return Ok{};
+  Result<Ok> set_row_strides(Call& c, const Node& node, const Lowering& l) const {
+    if (!strided_alias(node.input(0))) return Ok{};
     const RowBlocks blocks = *row_blocks(node.input_type(0).shape, strides_in(node, 0));
     QC_ASSIGN(c.x_rows, l.param(blocks.rows));
     QC_ASSIGN(c.x_block, l.param(blocks.stride));
@@ -85,7 +85,7 @@ struct NormRows {
 class Norm final : public OpNode<Norm>,
                    public TakesPadding,
                    public TakesStrides,
-                   public TakesEnding,
+                   public TakesQuantizeEpilogue,
                    public NormalisesRows {
  public:
   explicit Norm(NormKind kind) : rows(kind) {}
@@ -103,8 +103,8 @@ class Norm final : public OpNode<Norm>,
   bool takes_strides(size_t operand, const Dims& strides) const override {
     return rows.take_strides(*this, operand, strides);
   }
-  Result<Node*> with_ending(const Ending& ending, const InsertPoint& place,
-                            std::string& reason) override;
+  Result<Node*> with_epilogue(const QuantizeEpilogue& epilogue, const InsertPoint& point,
+                              std::string& reason) override;
   std::optional<int64_t> normalised_axis() const override {
     return rows.kind == NormKind::group ? std::nullopt : std::optional(rows.axis);
   }
@@ -118,7 +118,7 @@ class NormQuantize final : public OpNode<NormQuantize>,
                            public TakesStrides,
                            public EndsInCodes {
  public:
-  NormQuantize(NormKind kind, bool dynamic) : rows(kind) { ending.dynamic = dynamic; }
+  NormQuantize(NormKind kind, bool dynamic) : rows(kind) { epilogue.dynamic = dynamic; }
 
   NormRows rows;
   bool sums = false;

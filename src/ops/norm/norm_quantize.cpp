@@ -5,7 +5,7 @@
 #include "kernels/numerics/scalar_ops.h"
 #include "ops/common/codes.h"
 #include "ops/norm/norm.h"
-#include "ops/quantize/opening.h"
+#include "ops/quantize/prologue.h"
 #include "program/lowering.h"
 #include "quant/scores.h"
 
@@ -33,11 +33,11 @@ const OpInfo& norm_quantize_info(NormKind kind, bool dynamic) {
   return kInfos[static_cast<size_t>(kind)][dynamic ? 1 : 0];
 }
 
-const OpInfo& NormQuantize::info() const { return norm_quantize_info(rows.kind, ending.dynamic); }
+const OpInfo& NormQuantize::info() const { return norm_quantize_info(rows.kind, epilogue.dynamic); }
 
 void NormQuantize::attrs(AttrVisitor& v) {
   rows.attrs(v);
-  ending.attrs(v);
+  epilogue.attrs(v);
   v("sums", sums, false);
 }
 
@@ -62,10 +62,10 @@ Result<std::vector<Type>> NormQuantize::infer() const {
     return error(Code::shape, loc(), "a residual {} of {}", str(input_type(3)), str(x));
   }
   if (sums && !input(3)) return error(Code::graph, loc(), "sums of {} without a residual", op());
-  if (ending.dynamic && ending.per_token && !has_whole_tokens(rows, x.shape)) {
+  if (epilogue.dynamic && epilogue.per_token && !has_whole_tokens(rows, x.shape)) {
     return error(Code::shape, loc(), "rows of {} in groups of their elements", str(x));
   }
-  QC_ASSIGN(std::vector<Type> types, ending.types(x, loc()));
+  QC_ASSIGN(std::vector<Type> types, epilogue.types(x, loc()));
   if (sums) types.push_back(x);
   return types;
 }
@@ -82,7 +82,7 @@ Result<Ok> NormQuantize::eval(EvalContext& c) const {
   }
   QC_TRY(rows.eval(x, c.has(1) ? &c.in(1) : nullptr, c.has(2) ? &c.in(2) : nullptr, y, nullptr,
                    nullptr, loc()));
-  eval_ending(ending, y, c, output()->type());
+  eval_epilogue(epilogue, y, c, output()->type());
   if (sums) c.set_out(output_count() - 1, std::move(x));
   return Ok{};
 }
@@ -91,7 +91,7 @@ Result<Ok> NormQuantize::lower(Lowering& l) const {
   const NormRows::Sizes sizes = rows.sizes(l.in_type(0).shape);
   kernel::NormQuantize c;
   rows.fill(c, sizes);
-  QC_TRY(rows.place(c, *this, l));
+  QC_TRY(rows.set_row_strides(c, *this, l));
   c.x_type = QK_F32;
   if (const Format* f = l.in_type(0).format.get()) {
     c.x_type = code_type(l.in_type(0).dtype);
@@ -102,12 +102,12 @@ Result<Ok> NormQuantize::lower(Lowering& l) const {
   c.residual = l.optional(3);
   c.gamma = l.optional(1);
   c.beta = l.optional(2);
-  QC_TRY(lower_ending(l, ending, c));
+  QC_TRY(lower_epilogue(l, epilogue, c));
   CallInfo info;
   if (sums) {
     c.sums = l.out(output_count() - 1);
     constexpr int kSums = 3;  // among the results of the kernel
-    if (!placed(input(0))) info.in_place.push_back({0, kSums});
+    if (!strided_alias(input(0))) info.in_place.push_back({0, kSums});
     info.in_place.push_back({1, kSums});
   }
   l.emit(c, info);
@@ -128,8 +128,8 @@ Node* residual_sum(Value* x) {
 
 }  // namespace
 
-Result<Node*> Norm::with_ending(const Ending& ending, const InsertPoint& place,
-                                std::string& reason) {
+Result<Node*> Norm::with_epilogue(const QuantizeEpilogue& epilogue, const InsertPoint& point,
+                                  std::string& reason) {
   const auto refuse = [&](const char* why) {
     reason = why;
     return static_cast<Node*>(nullptr);
@@ -137,25 +137,25 @@ Result<Node*> Norm::with_ending(const Ending& ending, const InsertPoint& place,
   Value* x = input(0);
   if (statistics) return refuse("its statistics are read too");
   if (x->dtype() != DType::f32) return refuse("it is not f32");
-  if (ending.dynamic && ending.per_token && !has_whole_tokens(rows, x->shape())) {
+  if (epilogue.dynamic && epilogue.per_token && !has_whole_tokens(rows, x->shape())) {
     return refuse("its groups are parts of rows");
   }
-  auto fused = std::make_unique<NormQuantize>(rows.kind, ending.dynamic);
+  auto fused = std::make_unique<NormQuantize>(rows.kind, epilogue.dynamic);
   fused->rows = rows;
-  fused->ending = ending;
+  fused->epilogue = epilogue;
   const auto is_constant = [&](size_t i) { return !input(i) || input(i)->is_constant(); };
   Node* sum = is_constant(1) && is_constant(2) ? residual_sum(x) : nullptr;
   if (!sum) {
     Value* codes = codes_behind(x);
     if (codes && codes->type().format->granularity == Granularity::tensor) x = codes;
-    return place.graph.add(std::move(fused), {x, input(1), input(2)}, place.loc, place.before);
+    return point.graph.add(std::move(fused), {x, input(1), input(2)}, point.loc, point.before);
   }
   // It stands where the addition stood, before all who read the sum.
   fused->sums = !x->has_one_use();
   QC_ASSIGN(Node * made,
-            place.graph.add(std::move(fused), {sum->input(0), input(1), input(2), sum->input(1)},
-                            join(sum->loc(), place.loc), sum));
-  if (!x->has_one_use()) place.graph.replace_uses(x, made->output(made->output_count() - 1));
+            point.graph.add(std::move(fused), {sum->input(0), input(1), input(2), sum->input(1)},
+                            join(sum->loc(), point.loc), sum));
+  if (!x->has_one_use()) point.graph.replace_uses(x, made->output(made->output_count() - 1));
   return made;
 }
 

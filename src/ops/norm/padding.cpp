@@ -8,7 +8,7 @@ Result<Ok> Norm::pad(PaddedNode& c) {
 
 Result<Ok> NormQuantize::pad(PaddedNode& c) {
   QC_TRY(c.rows(rows.kind == NormKind::group ? 1 : c.resolved(rows.axis)));
-  return ending.dynamic && !ending.per_token ? c.repeat_edges() : Ok{};
+  return epilogue.dynamic && !epilogue.per_token ? c.repeat_edges() : Ok{};
 }
 
 Result<Ok> ScaleShiftNode::pad(PaddedNode& c) { return c.except(axis); }

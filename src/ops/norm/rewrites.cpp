@@ -13,14 +13,14 @@ P x() { return P::any("x"); }
 /// The mean over the last axis, which stays as one.
 P mean(P a) {
   return P::op("reduce_mean", {std::move(a)}).when([](const Node& n) {
-    bool last = false, kept = false;
+    bool last = false, keeps_dims = false;
     for (const auto& [name, value] : get_attrs(n)) {
       if (const Ints* axes = std::get_if<Ints>(&value)) {
         last = axes->size() == 1 && ((*axes)[0] == -1 || (*axes)[0] == n.input_type(0).rank() - 1);
       }
-      if (const bool* keep = std::get_if<bool>(&value)) kept = *keep;
+      if (const bool* keep = std::get_if<bool>(&value)) keeps_dims = *keep;
     }
-    return last && kept;
+    return last && keeps_dims;
   });
 }
 

@@ -50,18 +50,18 @@ Attention read_attention(Compose& c) {
 
 /// Attention over q, k, v [batch, length, heads * size]. `kept` [batch, length of k] is 0 for keys
 /// that are not looked at, `added` is added to scores; both may be null.
-Value* attend(Compose& c, const Attention& how, Values qkv, Value* kept, Value* added) {
+Value* attend(Compose& c, const Attention& how, Values qkv, Value* mask_in, Value* added) {
   const Value* q = qkv[0];
   Value* mask = added;
-  if (kept) {
-    if (kept->rank() != 2 || !(kept->shape()[1] == qkv[1]->shape()[1])) {
+  if (mask_in) {
+    if (mask_in->rank() != 2 || !(mask_in->shape()[1] == qkv[1]->shape()[1])) {
       c.fail(Code::unsupported, "a mask of shape {}; [batch, length] is supported",
-             str(kept->shape()));
+             str(mask_in->shape()));
       return nullptr;
     }
-    Value* off = c("Sub", {c.number(1, q), c.cast(kept, q->dtype())});
+    Value* off = c("Sub", {c.number(1, q), c.cast(mask_in, q->dtype())});
     mask = c.reshape(c("Mul", {off, c.number(how.filter, q)}),
-                     {kept->shape()[0], Dim(1), Dim(1), kept->shape()[1]});
+                     {mask_in->shape()[0], Dim(1), Dim(1), mask_in->shape()[1]});
     if (added) mask = c("Add", {mask, added});
   }
   if (mask) qkv.push_back(mask);

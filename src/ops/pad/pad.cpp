@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "ir/frame.h"
+#include "ir/border.h"
 #include "ir/relations.h"
 #include "kernels/pad/calls.h"
 #include "ops/common/index.h"
@@ -12,9 +12,9 @@
 
 namespace qc {
 
-/// The operand inside a frame: of operand 1 (zero without it, for codes the zero point), or of its
+/// The operand inside a border: of operand 1 (zero without it, for codes the zero point), or of its
 /// own elements, mirrored at the edge, repeated from it or continued around the other side.
-class Pad final : public OpNode<Pad>, public IsFrame {
+class Pad final : public OpNode<Pad>, public AddsBorder {
  public:
   static const OpInfo kInfo;
   Dims before, after;
@@ -30,16 +30,16 @@ class Pad final : public OpNode<Pad>, public IsFrame {
     const Dims none(before.size(), Dim(0));
     return before == none && after == none;
   }
-  std::optional<Frame> frame(const ConstantPool& pool) const override;
+  std::optional<Border> border(const ConstantPool& pool) const override;
   Result<std::vector<Type>> infer() const override;
   Result<Ok> eval(EvalContext&) const override;
   Result<Ok> lower(Lowering&) const override;
 
  private:
-  /// What stands in the frame without operand 1: the code of 0 for codes.
+  /// What stands in the border without operand 1: the code of 0 for codes.
   Tensor zero() const;
   /// Along each axis, which element of the operand stands at each place of the result.
-  Tables places() const;
+  Tables positions() const;
   Strided inside(const Dims& dims, const Dims& x, const Dims& y) const;
 };
 
@@ -47,7 +47,7 @@ const OpInfo Pad::kInfo = {
     .name = "pad",
     .max_inputs = 2,
     .traits = kAnyLayout | kOnCodes,
-    .summary = "the operand in a frame of a constant or of its own elements",
+    .summary = "the operand in a border of a constant or of its own elements",
 };
 
 Result<std::vector<Type>> Pad::infer() const {
@@ -96,7 +96,7 @@ Tensor Pad::zero() const {
   return value;
 }
 
-std::optional<Frame> Pad::frame(const ConstantPool& pool) const {
+std::optional<Border> Pad::border(const ConstantPool& pool) const {
   if (mode != "constant" || (input(1) && !input(1)->is_constant())) return std::nullopt;
   Tensor value = zero();
   if (input(1)) {
@@ -105,7 +105,7 @@ std::optional<Frame> Pad::frame(const ConstantPool& pool) const {
     value = std::move(*given);
   }
   const DType dtype = input_type(0).dtype;
-  Frame out{before, after};
+  Border out{before, after};
   if (is_float(dtype)) {
     out.zero = value.as_double(0) == 0;
     out.lowest = value.as_double(0) == -kInf;
@@ -116,7 +116,7 @@ std::optional<Frame> Pad::frame(const ConstantPool& pool) const {
   return out;
 }
 
-Tables Pad::places() const {
+Tables Pad::positions() const {
   Tables out;
   const Ints sizes = static_dims(input_type(0).shape);
   for (size_t i = 0; i < sizes.size(); ++i) {
@@ -150,10 +150,10 @@ Result<Ok> Pad::eval(EvalContext& c) const {
   Tensor& y = c.out(0);
   if (y.size() == 0) return Ok{};
   if (mode != "constant") {
-    Tables tables = places();
+    Tables tables = positions();
     const Ints strides = strides_of(x.shape());
     for (size_t i = 0; i < tables.size(); ++i) {
-      for (int64_t& place : tables[i]) place *= strides[i];
+      for (int64_t& position : tables[i]) position *= strides[i];
     }
     pick_elements(tables, x, y);
     return Ok{};
@@ -170,7 +170,7 @@ Result<Ok> Pad::lower(Lowering& l) const {
   QC_TRY(l.param(count(l.out_dims())));
   if (mode != "constant") {
     QC_TRY(l.need_numbers());
-    return call_table(l, physical_tables(places(), x, l.out_type()), x.dtype, l.in(0), l.out());
+    return call_table(l, physical_tables(positions(), x, l.out_type()), x.dtype, l.in(0), l.out());
   }
   const View value = l.has(1) ? l.in(1) : l.constant(zero(), "zero");
   if (x.layout != l.out_type().layout) {
@@ -224,7 +224,7 @@ Result<Value*> cropped(const Import& m, Value* x, const Dims& low, const Dims& h
   return take(m, x, ranges);
 }
 
-/// Pads; negative ones take elements away. A mirrored or repeated frame may show elements that are
+/// Pads; negative ones take elements away. A mirrored or repeated border may show elements that are
 /// taken away, so it is made first.
 Result<Values> padded(const Import& m, Value* x, Dims before, Dims after, std::string_view mode,
                       Value* value) {
@@ -240,8 +240,8 @@ Result<Values> padded(const Import& m, Value* x, Dims before, Dims after, std::s
     high[i] = cut(after[i]);
     pads = pads || !(before[i] == Dim(0)) || !(after[i] == Dim(0));
   }
-  const bool frame_first = mode == "reflect" || mode == "edge";
-  if (!frame_first || !pads) {
+  const bool border_first = mode == "reflect" || mode == "edge";
+  if (!border_first || !pads) {
     QC_ASSIGN(x, cropped(m, x, low, high));
   }
   if (!pads) return Values{x};
@@ -253,7 +253,7 @@ Result<Values> padded(const Import& m, Value* x, Dims before, Dims after, std::s
   }
   QC_ASSIGN(Value * y, m.emit("pad", operands,
                               {{"before", before}, {"after", after}, {"mode", std::string(mode)}}));
-  if (frame_first) {
+  if (border_first) {
     QC_ASSIGN(y, cropped(m, y, low, high));
   }
   return Values{y};

@@ -58,8 +58,8 @@ Result<Values> onnx_max_pool(Import& m) {
   QC_ASSIGN(bool ceil, m.b("ceil_mode", false));
   QC_ASSIGN(int64_t order, m.i("storage_order", 0));
   AttrMap attrs = window_attrs(w, ceil);
-  const bool places = m.node().outputs > 1 && m.wants(1);
-  if (places) attrs["index"] = std::string(order ? "tensor_reversed" : "tensor");
+  const bool positions = m.node().outputs > 1 && m.wants(1);
+  if (positions) attrs["index"] = std::string(order ? "tensor_reversed" : "tensor");
   QC_ASSIGN(Values y, m.emit_all("max_pool", {m.in(0)}, attrs));
   return y;
 }

@@ -111,10 +111,10 @@ Result<std::vector<Type>> Pool::infer() const {
     return error(Code::attribute, loc(), "index is '{}', expected plane, tensor or tensor_reversed",
                  index);
   }
-  Type places = y;
-  places.dtype = DType::i64;
-  places.format = nullptr;
-  return std::vector<Type>{y, places};
+  Type positions = y;
+  positions.dtype = DType::i64;
+  positions.format = nullptr;
+  return std::vector<Type>{y, positions};
 }
 
 PoolSizes PoolWindow::sizes(const Dims& x, const Dims& y) const {
@@ -161,9 +161,9 @@ bool PoolWindow::always_taps(const Dims& x, const Dims& y) const {
   return true;
 }
 
-std::unique_ptr<Node> Pool::with_frame(const Frame& frame) const {
-  std::optional<Ints> wider = pads_with(pads, frame);
-  if (kind != PoolKind::max || !index.empty() || !frame.lowest || !wider || ceil) return nullptr;
+std::unique_ptr<Node> Pool::with_border(const Border& border) const {
+  std::optional<Ints> wider = pads_with(pads, border);
+  if (kind != PoolKind::max || !index.empty() || !border.lowest || !wider || ceil) return nullptr;
   auto made = clone();
   static_cast<Pool&>(*made).pads = std::move(*wider);
   return made;
@@ -196,7 +196,8 @@ E lp_root(E sum, int64_t power) {
 }
 
 template <class T>
-void eval_pool(const Pool& pool, const PoolSizes& p, const Tensor& x, Tensor& y, Tensor* places) {
+void eval_pool(const Pool& pool, const PoolSizes& p, const Tensor& x, Tensor& y,
+               Tensor* positions) {
   using E = typename T::Element;
   constexpr bool kFloat = !std::numeric_limits<E>::is_integer;
   const int64_t volume = int64_t{p.in[0]} * p.in[1] * p.in[2];
@@ -212,7 +213,7 @@ void eval_pool(const Pool& pool, const PoolSizes& p, const Tensor& x, Tensor& y,
                           : std::numeric_limits<E>::lowest();
           std::conditional_t<kFloat, Chain<E>, std::monostate> sum;
           bool some = false;
-          int64_t place = 0;
+          int64_t position = 0;
           for (int64_t d : td.at) {
             for (int64_t h : th.at) {
               for (int64_t w : tw.at) {
@@ -224,9 +225,9 @@ void eval_pool(const Pool& pool, const PoolSizes& p, const Tensor& x, Tensor& y,
                 }
                 if (!some || v > best || is_nan(v)) {
                   best = v;
-                  place = pool.index == "tensor_reversed" ? (w * p.in[1] + h) * p.in[0] + d
-                                                          : (d * p.in[1] + h) * p.in[2] + w;
-                  if (pool.index != "plane") place += row * volume;
+                  position = pool.index == "tensor_reversed" ? (w * p.in[1] + h) * p.in[0] + d
+                                                             : (d * p.in[1] + h) * p.in[2] + w;
+                  if (pool.index != "plane") position += row * volume;
                 }
                 some = true;
               }
@@ -234,7 +235,7 @@ void eval_pool(const Pool& pool, const PoolSizes& p, const Tensor& x, Tensor& y,
           }
           if (pool.kind == PoolKind::max) {
             T::store(y, at, best);
-            if (places) places->mutable_data<int64_t>()[at] = place;
+            if (positions) positions->mutable_data<int64_t>()[at] = position;
           } else if constexpr (kFloat) {
             int64_t count = static_cast<int64_t>(td.at.size() * th.at.size() * tw.at.size());
             if (p.include) count = td.counted * th.counted * tw.counted;

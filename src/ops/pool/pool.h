@@ -1,6 +1,6 @@
 #pragma once
 
-#include "ir/frame.h"
+#include "ir/border.h"
 #include "ir/padding.h"
 #include "ops/common/window.h"
 #include "quant/quantizable.h"
@@ -50,7 +50,7 @@ enum class PoolKind { max, average, lp };
 class Pool final : public OpNode<Pool>,
                    public PoolWindow,
                    public Quantizable,
-                   public TakesFrame,
+                   public TakesBorder,
                    public TakesPadding {
  public:
   explicit Pool(PoolKind k) : kind(k) {}
@@ -63,8 +63,8 @@ class Pool final : public OpNode<Pool>,
   const OpInfo& info() const override;
   void attrs(AttrVisitor& v) override;
   Result<Ok> pad(PaddedNode& c) override;
-  /// Of max pools without places: a frame of the lowest.
-  std::unique_ptr<Node> with_frame(const Frame& frame) const override;
+  /// Of max pools without places: a border of the lowest.
+  std::unique_ptr<Node> with_border(const Border& border) const override;
   Result<std::vector<Type>> infer() const override;
   /// Of average pools: qavg_pool.
   Result<Value*> quantized(Quantizer& q) const override;
@@ -75,7 +75,7 @@ class Pool final : public OpNode<Pool>,
 /// Codes of the means under each window of codes; docs/arithmetic.md has the formulas.
 class QAveragePool final : public QuantNodeBase<QAveragePool>,
                            public PoolWindow,
-                           public TakesFrame,
+                           public TakesBorder,
                            public TakesPadding {
  public:
   static const OpInfo kInfo;
@@ -84,7 +84,7 @@ class QAveragePool final : public QuantNodeBase<QAveragePool>,
   void attrs(AttrVisitor& v) override;
   Result<Ok> pad(PaddedNode& c) override;
   /// Zeros, which count among the elements whose mean is taken.
-  std::unique_ptr<Node> with_frame(const Frame& frame) const override;
+  std::unique_ptr<Node> with_border(const Border& border) const override;
   Result<std::vector<Type>> infer() const override;
   AccumulatorProof accumulator() const override;
   Result<Ok> eval(EvalContext&) const override;
@@ -95,8 +95,8 @@ class QAveragePool final : public QuantNodeBase<QAveragePool>,
   }
 
  private:
-  enum class Form : uint8_t { exact, q31, onnxruntime, f32 };
-  Form form() const;
+  enum class Method : uint8_t { exact, q31, onnxruntime, f32 };
+  Method method() const;
   /// What sums are divided by; 0: the number of taps.
   int64_t divided_by() const;
 };

@@ -28,10 +28,10 @@ Result<std::vector<Type>> QAveragePool::infer() const {
   return result(std::move(shape), x.layout);
 }
 
-std::unique_ptr<Node> QAveragePool::with_frame(const Frame& frame) const {
-  std::optional<Ints> wider = pads_with(pads, frame);
+std::unique_ptr<Node> QAveragePool::with_border(const Border& border) const {
+  std::optional<Ints> wider = pads_with(pads, border);
   const bool counted = include_pad || divisor > 0 || pads == Ints(pads.size(), 0);
-  if (!frame.zero || !wider || !counted || ceil) return nullptr;
+  if (!border.zero || !wider || !counted || ceil) return nullptr;
   auto made = clone();
   auto& pool = static_cast<QAveragePool&>(*made);
   pool.pads = std::move(*wider);
@@ -39,21 +39,21 @@ std::unique_ptr<Node> QAveragePool::with_frame(const Frame& frame) const {
   return made;
 }
 
-QAveragePool::Form QAveragePool::form() const {
+QAveragePool::Method QAveragePool::method() const {
   const Arithmetic::Combine combine = parsed_arithmetic().combine;
-  if (combine == Arithmetic::Combine::f32) return Form::f32;
+  if (combine == Arithmetic::Combine::f32) return Method::f32;
   // QLinearGlobalAveragePool is exact; no kernel of ONNX Runtime is adaptive otherwise.
   if (combine == Arithmetic::Combine::exact || !output_size.empty()) {
-    return parsed_arithmetic().rescale == Arithmetic::Rescale::q31 ? Form::q31 : Form::exact;
+    return parsed_arithmetic().rescale == Arithmetic::Rescale::q31 ? Method::q31 : Method::exact;
   }
   const bool one_type = input_type(0).dtype == to.dtype && bits(to.dtype) == 8;
-  return one_type ? Form::onnxruntime : Form::f32;
+  return one_type ? Method::onnxruntime : Method::f32;
 }
 
 int64_t QAveragePool::divided_by() const {
   // ONNX Runtime's kernel of codes counts padding by the size of the window, even where this
   // reaches beyond the padded input.
-  const bool whole = divisor == 0 && ceil && include_pad && form() == Form::onnxruntime;
+  const bool whole = divisor == 0 && ceil && include_pad && method() == Method::onnxruntime;
   if (!whole) return divisor;
   int64_t taps = 1;
   for (const int64_t k : kernel) taps *= k;
@@ -113,7 +113,7 @@ void fill_terms(Params& p, const QAveragePool& pool) {
 Result<Ok> QAveragePool::eval(EvalContext& c) const {
   MeanTerms q;
   fill_terms(q, *this);
-  const Form chosen = form();
+  const Method chosen = method();
   const int64_t fixed = divided_by();
   const PoolSizes p = sizes(input_type(0).shape, output()->shape());
   const int64_t volume = int64_t{p.in[0]} * p.in[1] * p.in[2];
@@ -141,16 +141,16 @@ Result<Ok> QAveragePool::eval(EvalContext& c) const {
           const int32_t n = static_cast<int32_t>(count);
           int32_t code = 0;
           switch (chosen) {
-            case Form::exact:
+            case Method::exact:
               code = qn_mean_code(sum, n, q.sx, q.sy, q.zero, q.lo, q.hi);
               break;
-            case Form::q31:
+            case Method::q31:
               code = qn_mean_q31(sum, std::max(n, 1), q.mantissa, q.shift, q.zero, q.lo, q.hi);
               break;
-            case Form::onnxruntime:
+            case Method::onnxruntime:
               code = qn_mean_code_ort(decoded, n, q.sy, q.zero, q.lowest, q.lo, q.hi);
               break;
-            case Form::f32:
+            case Method::f32:
               code = qn_encode(decoded / static_cast<float>(n), q.divisor_y, q.reciprocal, q.zero,
                                q.lo, q.hi);
               break;
@@ -165,7 +165,7 @@ Result<Ok> QAveragePool::eval(EvalContext& c) const {
 
 Result<Ok> QAveragePool::lower(Lowering& l) const {
   const bool wide = accumulator().type == DType::i64;
-  const Form f = form();
+  const Method f = method();
   const Type &x = input_type(0), &y = output()->type();
   kernel::Qpool c;
   fill(c, x.shape, y.shape);
@@ -174,11 +174,11 @@ Result<Ok> QAveragePool::lower(Lowering& l) const {
   c.nhwc = x.layout == Layout::channels_last ? 1 : 0;
   c.type_x = code_type(x.dtype);
   c.type_y = code_type(y.dtype);
-  c.arithmetic = f == Form::onnxruntime ? "ort"
-                 : f == Form::f32       ? "f32"
-                 : f == Form::q31       ? "q31"
-                 : wide                 ? "wide"
-                                        : "exact";
+  c.arithmetic = f == Method::onnxruntime ? "ort"
+                 : f == Method::f32       ? "f32"
+                 : f == Method::q31       ? "q31"
+                 : wide                   ? "wide"
+                                          : "exact";
   c.x = l.in(0);
   c.y = l.out();
   l.emit(c);

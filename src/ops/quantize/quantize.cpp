@@ -6,7 +6,7 @@
 #include "kernels/numerics/quant.h"
 #include "kernels/quantize/calls.h"
 #include "ops/common/registration.h"
-#include "ops/quantize/ending.h"
+#include "ops/quantize/epilogue.h"
 #include "program/lowering.h"
 
 namespace qc {
@@ -44,13 +44,13 @@ Result<Ok> set_layout(const Node& n, const std::string& named, const Type& x, Ty
 }
 
 /// Codes that the kernels of another layout take.
-bool can_turn(const QType& codes) {
+bool can_transpose(const QType& codes) {
   return codes.format && codes.format->granularity == Granularity::tensor &&
          !codes.format->is_dynamic() && bits(codes.dtype) >= 8 && bits(codes.dtype) <= 16;
 }
 
 /// Sizes of a change of layout: [batch][rows][columns] becomes [batch][columns][rows].
-struct Turn {
+struct Transpose {
   Dim batch = 0, rows = 0, columns = 0;
   void fill(auto& call) const {
     call.batch = batch;
@@ -60,16 +60,16 @@ struct Turn {
 };
 
 /// Nullopt where both sides are the same bytes.
-Result<std::optional<Turn>> turned(const Lowering& l, const Type& x, const Type& y) {
-  if (x.layout == y.layout) return std::optional<Turn>();
+Result<std::optional<Transpose>> transposed(const Lowering& l, const Type& x, const Type& y) {
+  if (x.layout == y.layout) return std::optional<Transpose>();
   QC_ASSIGN(const Dim count, l.param(product(x.shape)));
-  if (count == 0) return std::optional<Turn>();
+  if (count == 0) return std::optional<Transpose>();
   const Dim& channels = x.shape[1];
   const Dim positions = product(Dims(x.shape.begin() + 2, x.shape.end()));
-  if (channels == 1 || positions == 1) return std::optional<Turn>();
+  if (channels == 1 || positions == 1) return std::optional<Transpose>();
   const bool to_last = x.layout == Layout::row_major;
   return std::optional(
-      Turn{x.shape[0], to_last ? channels : positions, to_last ? positions : channels});
+      Transpose{x.shape[0], to_last ? channels : positions, to_last ? positions : channels});
 }
 
 }  // namespace
@@ -105,7 +105,7 @@ std::unique_ptr<Node> Quantize::with_scales(const Format& format) const {
   return node;
 }
 
-bool Quantize::can_write_layout() const { return can_turn(to); }
+bool Quantize::can_write_layout() const { return can_transpose(to); }
 void Quantize::write_layout(Layout to_layout) { layout = layout_name(to_layout); }
 
 Result<std::vector<Type>> Quantize::infer() const {
@@ -117,23 +117,23 @@ Result<std::vector<Type>> Quantize::infer() const {
   if (to.format->is_dynamic()) {
     return error(Code::quant, loc(), "quantize needs static scales: use quantize_dynamic");
   }
-  if (y.layout != input_type(0).layout && !can_turn(to)) {
+  if (y.layout != input_type(0).layout && !can_transpose(to)) {
     return error(Code::quant, loc(), "another layout needs one scale, got {}", str(y));
   }
   if (bits(to.dtype) > 16) return error(Code::type, loc(), "codes of type {}", name(to.dtype));
   return std::vector<Type>{std::move(y)};
 }
 
-Ending Quantize::as_ending() const {
+QuantizeEpilogue Quantize::as_epilogue() const {
   return {.dynamic = false, .to = to, .arithmetic = arithmetic};
 }
 
-std::optional<Ending> Quantize::ending() const {
-  return layout.empty() ? std::optional(as_ending()) : std::nullopt;
+std::optional<QuantizeEpilogue> Quantize::epilogue() const {
+  return layout.empty() ? std::optional(as_epilogue()) : std::nullopt;
 }
 
 Result<Ok> Quantize::eval(EvalContext& c) const {
-  eval_ending(as_ending(), c.in(0), c, output()->type());
+  eval_epilogue(as_epilogue(), c.in(0), c, output()->type());
   return Ok{};
 }
 
@@ -151,9 +151,9 @@ Result<Ok> Quantize::lower(Lowering& l) const {
     l.emit(c);
     return Ok{};
   };
-  QC_ASSIGN(const auto sizes, turned(l, l.in_type(0), l.out_type()));
+  QC_ASSIGN(const auto sizes, transposed(l, l.in_type(0), l.out_type()));
   if (sizes) {
-    kernel::QuantizeTurned c;
+    kernel::QuantizeTransposed c;
     sizes->fill(c);
     return emit(c);
   }
@@ -181,7 +181,7 @@ void Dequantize::attrs(AttrVisitor& v) {
   v("layout", layout, std::string());
 }
 
-bool Dequantize::can_write_layout() const { return can_turn(input_type(0).quant()); }
+bool Dequantize::can_write_layout() const { return can_transpose(input_type(0).quant()); }
 void Dequantize::write_layout(Layout to_layout) { layout = layout_name(to_layout); }
 
 Result<std::vector<Type>> Dequantize::infer() const {
@@ -209,7 +209,7 @@ Result<std::vector<Type>> Dequantize::infer() const {
   }
   Type y(DType::f32, x.shape);
   QC_TRY(set_layout(*this, layout, x, y));
-  if (y.layout != x.layout && !can_turn(x.quant())) {
+  if (y.layout != x.layout && !can_transpose(x.quant())) {
     return error(Code::quant, loc(), "another layout needs one scale, got {}", str(x));
   }
   return std::vector<Type>{std::move(y)};
@@ -245,9 +245,9 @@ Result<Ok> Dequantize::lower(Lowering& l) const {
     l.emit(c);
     return Ok{};
   };
-  QC_ASSIGN(const auto sizes, turned(l, type, l.out_type()));
+  QC_ASSIGN(const auto sizes, transposed(l, type, l.out_type()));
   if (sizes) {
-    kernel::DequantizeTurned c;
+    kernel::DequantizeTransposed c;
     sizes->fill(c);
     return emit(c);
   }
@@ -359,17 +359,17 @@ std::string QuantizeDynamic::parameters() const {
   return fmt::format("{} {} {}", name(to), symmetric ? "symmetric" : "", per_token ? "rows" : "");
 }
 
-std::optional<Ending> QuantizeDynamic::ending() const {
-  return Ending{
+std::optional<QuantizeEpilogue> QuantizeDynamic::epilogue() const {
+  return QuantizeEpilogue{
       .dynamic = true, .to = QType{to, nullptr}, .symmetric = symmetric, .per_token = per_token};
 }
 
 Result<std::vector<Type>> QuantizeDynamic::infer() const {
-  return ending()->types(input_type(0), loc());
+  return epilogue()->types(input_type(0), loc());
 }
 
 Result<Ok> QuantizeDynamic::eval(EvalContext& c) const {
-  eval_ending(*ending(), c.in(0), c, output()->type());
+  eval_epilogue(*epilogue(), c.in(0), c, output()->type());
   return Ok{};
 }
 
@@ -383,7 +383,7 @@ Result<Ok> QuantizeDynamic::lower(Lowering& l) const {
   c.lo = static_cast<int32_t>(f.qmin);
   c.hi = static_cast<int32_t>(f.qmax);
   c.symmetric = symmetric ? 1 : 0;
-  if (placed(input(0))) {
+  if (strided_alias(input(0))) {
     const RowBlocks blocks = *row_blocks(shape, strides_in(*this, 0));
     c.run = blocks.rows * shape.back();
     QC_ASSIGN(c.x_run, l.param(blocks.stride));
@@ -420,7 +420,7 @@ Result<Ok> WithFormat::eval(EvalContext& c) const {
 }
 
 Result<Ok> WithFormat::lower(Lowering& l) const {
-  if (const auto at = placed(output())) {
+  if (const auto at = strided_alias(output())) {
     l.alias_strided(0, l.in(0), at->strides);
   } else {
     l.alias(0, l.in(0));
@@ -454,7 +454,7 @@ Result<Ok> Lookup::eval(EvalContext& c) const {
 
 Result<Ok> Lookup::lower(Lowering& l) const {
   QC_ASSIGN(const Dim n, l.param(product(l.in_type(0).shape)));
-  if (placed(input(0))) {
+  if (strided_alias(input(0))) {
     const Dims& dims = l.in_type(0).shape;
     kernel::LookupRows c;
     c.outer = product(Dims(dims.begin(), dims.end() - 1));

@@ -1,14 +1,14 @@
 // Ops that change what codes mean.
 #pragma once
 
+#include "ir/border.h"
 #include "ir/capability.h"
-#include "ir/frame.h"
 #include "ir/padding.h"
 #include "ir/writes_layout.h"
-#include "program/placed.h"
-#include "quant/ending.h"
+#include "program/strided_alias.h"
 #include "quant/lifting.h"
 #include "quant/quantizable.h"
+#include "quant/quantize_epilogue.h"
 
 namespace qc {
 
@@ -24,10 +24,10 @@ inline bool has_zero(const QType& to) {
 class Quantize final : public QuantOp<Quantize>,
                        public IsQuantize,
                        public MakesCodes,
-                       public IsEnding,
+                       public IsQuantizeEpilogue,
                        public StoresCodes,
                        public WritesLayout,
-                       public KeepsZero,
+                       public PreservesZero,
                        public TakesPadding {
  public:
   static const OpInfo kInfo;
@@ -39,19 +39,19 @@ class Quantize final : public QuantOp<Quantize>,
   Result<std::vector<Type>> infer() const override;
   Result<Ok> eval(EvalContext&) const override;
   Result<Ok> lower(Lowering&) const override;
-  bool keeps_zero() const override { return has_zero(to); }
+  bool preserves_zero() const override { return has_zero(to); }
   QType format() const override { return to; }
   Arithmetic quantize_arithmetic() const override { return parsed_arithmetic(); }
   std::string parameters() const override;
   std::unique_ptr<Node> with_scales(const Format& format) const override;
-  std::optional<Ending> ending() const override;
+  std::optional<QuantizeEpilogue> epilogue() const override;
   bool counts_from_zero() const override { return true; }
   Result<Ok> store_unsigned(Graph&, bool operand, bool results) override;
   bool can_write_layout() const override;
   void write_layout(Layout to_layout) override;
 
  private:
-  Ending as_ending() const;
+  QuantizeEpilogue as_epilogue() const;
 };
 
 /// Codes to f32; the operand's format says how. Operands: codes and, where the format carries them,
@@ -77,7 +77,7 @@ class Dequantize final : public QuantOp<Dequantize>,
 };
 
 /// Codes of one format to codes of another: quantize(dequantize(x)), with both roundings.
-class Requantize final : public QuantOp<Requantize>, public StoresCodes, public KeepsZero {
+class Requantize final : public QuantOp<Requantize>, public StoresCodes, public PreservesZero {
  public:
   static const OpInfo kInfo;
   QType to;
@@ -87,7 +87,7 @@ class Requantize final : public QuantOp<Requantize>, public StoresCodes, public 
   bool is_identity() const override { return input_type(0).quant() == to; }
   Result<Ok> eval(EvalContext&) const override;
   Result<Ok> lower(Lowering&) const override;
-  bool keeps_zero() const override { return has_zero(to); }
+  bool preserves_zero() const override { return has_zero(to); }
   bool counts_from_zero() const override { return true; }
   Result<Ok> store_unsigned(Graph&, bool operand, bool results) override;
 };
@@ -96,7 +96,7 @@ class Requantize final : public QuantOp<Requantize>, public StoresCodes, public 
 /// scales (f32) and zero points (i32), one for the tensor or one per row of the last axis.
 class QuantizeDynamic final : public QuantOp<QuantizeDynamic>,
                               public MakesCodes,
-                              public IsEnding,
+                              public IsQuantizeEpilogue,
                               public TakesPadding,
                               public TakesStrides {
  public:
@@ -106,7 +106,7 @@ class QuantizeDynamic final : public QuantOp<QuantizeDynamic>,
   const OpInfo& info() const override { return kInfo; }
   std::string parameters() const override;
   std::unique_ptr<Node> with_scales(const Format&) const override { return clone(); }
-  std::optional<Ending> ending() const override;
+  std::optional<QuantizeEpilogue> epilogue() const override;
   void attrs(AttrVisitor& v) override;
   Result<Ok> pad(PaddedNode& c) override;
   Result<std::vector<Type>> infer() const override;
@@ -118,7 +118,7 @@ class QuantizeDynamic final : public QuantOp<QuantizeDynamic>,
 };
 
 /// Plain integers seen as codes of a format, or with `to` a plain type codes seen as integers.
-class WithFormat final : public QuantOp<WithFormat>, public StaysInPlace {
+class WithFormat final : public QuantOp<WithFormat>, public AliasesOperand {
  public:
   static const OpInfo kInfo;
   QType to;
@@ -128,7 +128,7 @@ class WithFormat final : public QuantOp<WithFormat>, public StaysInPlace {
   bool is_identity() const override { return input_type(0).quant() == to; }
   Result<Ok> eval(EvalContext&) const override;
   Result<Ok> lower(Lowering&) const override;
-  std::optional<Placed> place(const Dims& x) const override { return Placed{x, 0}; }
+  std::optional<StridedAlias> alias(const Dims& x) const override { return StridedAlias{x, 0}; }
 };
 
 /// Codes of 8 bits through a table of 256 codes: every function of one value. Operands: codes, and

@@ -11,7 +11,7 @@ namespace {
 /// An operand seen in blocks: axes that are cut have two dims, `axes` lie within a block.
 struct Blocks {
   Dims wide, one_each;  // the operand's shape, and that of its scales
-  Dims kept;            // the scales' without the axes within blocks
+  Dims remaining;       // the scales' without the axes within blocks
   Dims counts;          // blocks per axis of the operand
   Ints axes;
   bool rows = false;                       // each block is a row of the last axis
@@ -45,7 +45,7 @@ Blocks blocks_of(Compose& c, const Value* x) {
     if (!whole || block[i] == 1) {
       out.wide.push_back(count);
       out.one_each.push_back(count);
-      out.kept.push_back(count);
+      out.remaining.push_back(count);
     }
     if (block[i] == 1) continue;
     out.axes.push_back(static_cast<int64_t>(out.wide.size()));
@@ -163,7 +163,7 @@ Result<Values> choose_qparams_affine(Import& m) {
   }
   const DType zero_type =
       c.take(m.dtype("zero_point_dtype", symmetric || clipless ? in : DType::i32));
-  const Dims shape = keepdim ? blocks.counts : blocks.kept;
+  const Dims shape = keepdim ? blocks.counts : blocks.remaining;
   return c.done(
       {c.reshape(c.cast(scale, scale_type), shape), c.reshape(c.cast(zero, zero_type), shape)});
 }

@@ -128,7 +128,7 @@ Result<Values> aten_channel_shuffle(Import& m) {
   return one(shuffled(m, x, parts, perm, x->shape()));
 }
 
-/// Each axis cut or framed to a size, about its middle.
+/// Each axis cut or padded to a size, about its middle.
 Result<Values> onnx_center_crop_pad(Import& m) {
   Value* x = m.in(0);
   QC_ASSIGN(Ints sizes, m.known_static(m.in(1), "the shape"));
@@ -224,11 +224,11 @@ Result<Value*> fold(const Import& m, Value* x, const Dims& image, const Patches&
   if (image.size() != n || x->rank() != 3 || !all_static(image) || !all_static(x->shape())) {
     return m.fail(Code::shape, "columns {} into an image of {}", str(x->type()), str(image));
   }
-  // The place of every element of a column in the framed image.
-  Ints framed, along;
+  // The place of every element of a column in the padded image.
+  Ints padded, along;
   for (size_t i = 0; i < n; ++i) {
-    framed.push_back(image[i].value() + p.before[i] + p.after[i]);
-    along.push_back(patches_along(p, i, Dim(framed[i])).value());
+    padded.push_back(image[i].value() + p.before[i] + p.after[i]);
+    along.push_back(patches_along(p, i, Dim(padded[i])).value());
     if (along[i] <= 0) return m.fail(Code::shape, "no patch fits into an image of {}", str(image));
   }
   Ints dims = p.kernel;
@@ -237,12 +237,12 @@ Result<Value*> fold(const Import& m, Value* x, const Dims& image, const Patches&
   const int64_t taps =
       std::accumulate(p.kernel.begin(), p.kernel.end(), int64_t{1}, std::multiplies<>());
   const int64_t total = std::accumulate(dims.begin(), dims.end(), int64_t{1}, std::multiplies<>());
-  const Dim cells = product(to_dims(framed)), channels = floordiv(x->shape()[1], Dim(taps));
+  const Dim cells = product(to_dims(padded)), channels = floordiv(x->shape()[1], Dim(taps));
   if (!(channels * Dim(taps) == x->shape()[1]) || !(x->shape()[2] == Dim(total / taps)) ||
       total > (1 << 26)) {
     return m.fail(Code::shape, "columns {} do not fit an image of {}", str(x->type()), str(image));
   }
-  Tensor places(DType::i64, {total, 1});
+  Tensor positions(DType::i64, {total, 1});
   for (int64_t k = 0; k < total; ++k) {
     int64_t rest = k, at = 0, unit = 1;
     Ints index(2 * n);
@@ -252,21 +252,21 @@ Result<Value*> fold(const Import& m, Value* x, const Dims& image, const Patches&
     }
     for (size_t d = n; d-- > 0;) {
       at += (index[d] * p.dilation[d] + index[n + d] * p.stride[d]) * unit;
-      unit *= framed[d];
+      unit *= padded[d];
     }
-    places.mutable_data<int64_t>()[k] = at;
+    positions.mutable_data<int64_t>()[k] = at;
   }
   const Dim planes = x->shape()[0] * channels;
   QC_ASSIGN(Value * columns, reshaped(m, x, {planes, Dim(total)}));
   QC_ASSIGN(columns, m.emit("transpose", {columns}, {{"perm", Ints{1, 0}}}));
   QC_ASSIGN(Value * y, zeros(m, x->dtype(), {cells, planes}));
-  QC_ASSIGN(y, m.emit("scatter_nd", {y, m.graph().constant(std::move(places)), columns},
+  QC_ASSIGN(y, m.emit("scatter_nd", {y, m.graph().constant(std::move(positions)), columns},
                       {{"reduction", std::string("add")}}));
   QC_ASSIGN(y, m.emit("transpose", {y}, {{"perm", Ints{1, 0}}}));
   Dims shape{x->shape()[0], channels};
   std::vector<Range> inside{{Dim(0), shape[0], Dim(1)}, {Dim(0), shape[1], Dim(1)}};
   for (size_t i = 0; i < n; ++i) {
-    shape.push_back(Dim(framed[i]));
+    shape.push_back(Dim(padded[i]));
     inside.push_back({Dim(p.before[i]), image[i], Dim(1)});
   }
   QC_ASSIGN(y, reshaped(m, y, shape));

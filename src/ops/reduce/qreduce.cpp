@@ -30,8 +30,8 @@ Result<std::vector<Type>> QReduce::infer() const {
   QC_TRY(check_quantized({0}));
   QC_TRY(check_one_scale(x.quant(), loc()));
   QC_TRY(check_one_scale(to, loc()));
-  QC_ASSIGN(Dims kept, shape(x, loc()));
-  return result(std::move(kept), keepdims ? x.layout : Layout::row_major);
+  QC_ASSIGN(Dims remaining, shape(x, loc()));
+  return result(std::move(remaining), keepdims ? x.layout : Layout::row_major);
 }
 
 AccumulatorProof QReduce::accumulator() const {

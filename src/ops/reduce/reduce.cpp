@@ -156,13 +156,13 @@ Result<Ok> ReduceLoops::fill(const Lowering& l, Dim& rank, Dim* d, Dim* s) {
 ReducePlan plan_reduce(const Type& x, const Type& y, const std::vector<bool>& gone, bool keepdims) {
   ReducePlan plan;
   const Dims strides = strides_of(x);
-  std::vector<size_t> kept(static_cast<size_t>(y.rank()), gone.size());
+  std::vector<size_t> remaining(static_cast<size_t>(y.rank()), gone.size());
   for (size_t i = 0, at = 0; i < gone.size(); ++i) {
     if (gone[i]) plan.inner.add(x.shape[i], strides[i]);
-    if (!gone[i]) kept[static_cast<size_t>(physical_axis(y, static_cast<int64_t>(at)))] = i;
+    if (!gone[i]) remaining[static_cast<size_t>(physical_axis(y, static_cast<int64_t>(at)))] = i;
     if (!gone[i] || keepdims) ++at;
   }
-  for (size_t i : kept) {
+  for (size_t i : remaining) {
     if (i < gone.size()) plan.outer.add(x.shape[i], strides[i]);
   }
   return plan;
@@ -205,8 +205,8 @@ Result<std::vector<Type>> Reduce::infer() const {
                     : is_integer(x.dtype) ? bits(x.dtype) >= 8 && has_integers(op_->kind)
                                           : false;
   if (!fits) return error(Code::type, loc(), "{} of {} values", op(), name(x.dtype));
-  QC_ASSIGN(Dims kept, shape(x, loc()));
-  Type y(x.dtype, std::move(kept));
+  QC_ASSIGN(Dims remaining, shape(x, loc()));
+  Type y(x.dtype, std::move(remaining));
   if (keepdims) y.layout = x.layout;
   if (x.format && info().has(kOnCodes) && x.format->granularity == Granularity::tensor) {
     const bool empty = product(x.shape) == Dim(0);

@@ -1,11 +1,11 @@
 #include "interp/eval.h"
 #include "ir/index_formula.h"
-#include "ir/part_views.h"
 #include "ir/relations.h"
+#include "ir/slice_views.h"
 #include "ops/common/registration.h"
 #include "ops/common/strided.h"
 #include "program/lowering.h"
-#include "program/placed.h"
+#include "program/strided_alias.h"
 #include "quant/lifting.h"
 
 namespace qc {
@@ -14,8 +14,8 @@ namespace qc {
 class Reshape final : public OpNode<Reshape>,
                       public HasFormula,
                       public MovesScales,
-                      public ViewsParts,
-                      public StaysInPlace {
+                      public ViewsSlices,
+                      public AliasesOperand {
  public:
   static const OpInfo kInfo;
   Dims shape;
@@ -44,7 +44,7 @@ class Reshape final : public OpNode<Reshape>,
     return Ok{};
   }
   Result<Ok> lower(Lowering& l) const override {
-    if (const auto at = placed(output())) {
+    if (const auto at = strided_alias(output())) {
       l.alias_strided(0, l.in(0), at->strides);
     } else {
       l.alias(0, l.in(0));
@@ -52,7 +52,7 @@ class Reshape final : public OpNode<Reshape>,
     return Ok{};
   }
   /// Where axes are split, and only axes of size 1 come or go.
-  std::optional<Placed> place(const Dims& x) const override {
+  std::optional<StridedAlias> alias(const Dims& x) const override {
     const Dims& from = input_type(0).shape;
     Dims strides(shape.size(), Dim(1));
     size_t i = from.size();
@@ -71,7 +71,7 @@ class Reshape final : public OpNode<Reshape>,
       }
       if (!(taken == from[i])) return std::nullopt;
     }
-    return Placed{std::move(strides), 0};
+    return StridedAlias{std::move(strides), 0};
   }
   /// Where only axes of size 1 come or go, or all elements are equal.
   std::optional<IndexFormula> formula(const FormulaOperands& in) const override {
@@ -106,24 +106,24 @@ class Reshape final : public OpNode<Reshape>,
     return node;
   }
   /// The axis of the part must be some axes of the result, of which the first then has the part.
-  std::optional<OfWhole> of_whole(const Dims& whole, const IndexRange& part) const override {
-    const auto axis = static_cast<ptrdiff_t>(part.axis);
+  std::optional<OfWhole> of_whole(const Dims& whole, const IndexRange& slice) const override {
+    const auto axis = static_cast<ptrdiff_t>(slice.axis);
     const Dim outer = product(Dims(whole.begin(), whole.begin() + axis));
     const Dim inner = product(Dims(whole.begin() + axis + 1, whole.end()));
     for (size_t i = 0; i < shape.size(); ++i) {
       const auto at = shape.begin() + static_cast<ptrdiff_t>(i);
-      if (!shape[i].is_static() || shape[i].value() < 1 || part.size % shape[i].value() != 0) {
+      if (!shape[i].is_static() || shape[i].value() < 1 || slice.size % shape[i].value() != 0) {
         continue;
       }
-      const int64_t below = part.size / shape[i].value();  // elements of one index of axis i
+      const int64_t below = slice.size / shape[i].value();  // elements of one index of axis i
       if (!(product(Dims(shape.begin(), at)) == outer)) continue;
       if (!(product(Dims(at + 1, shape.end())) == inner * Dim(below))) continue;
-      const Dim& all = whole[static_cast<size_t>(part.axis)];
-      if (!all.is_static() || all.value() % below != 0 || part.start % below != 0) continue;
+      const Dim& all = whole[static_cast<size_t>(slice.axis)];
+      if (!all.is_static() || all.value() % below != 0 || slice.start % below != 0) continue;
       auto view = std::make_unique<Reshape>(*this);
       view->shape[i] = Dim(all.value() / below);
       return OfWhole{std::move(view),
-                     {static_cast<int64_t>(i), part.start / below, shape[i].value()}};
+                     {static_cast<int64_t>(i), slice.start / below, shape[i].value()}};
     }
     return std::nullopt;
   }

@@ -91,7 +91,7 @@ struct QResize::Plan {
   struct Axis {
     size_t at = 0;
     int64_t in = 1, out = 1;
-    std::vector<int32_t> places;
+    std::vector<int32_t> positions;
     std::vector<int32_t> weights;
     std::vector<float> distances;  // ONNX Runtime's weights where they are floats
   };
@@ -107,12 +107,12 @@ struct QResize::Plan {
   }
   /// Sets sizes for x of `dims`, axis a of the plan being axis places[a] of them (SIZE_MAX: none).
   template <class Params>
-  void fill(Params& p, const Ints& dims, const std::vector<size_t>& places) const {
-    const size_t first = places[0] == SIZE_MAX ? 0 : places[0] + 1;
+  void fill(Params& p, const Ints& dims, const std::vector<size_t>& positions) const {
+    const size_t first = positions[0] == SIZE_MAX ? 0 : positions[0] + 1;
     p.outer = static_cast<int32_t>(first == 0 ? 1 : extent(dims, 0, first - 1));
-    p.mid = static_cast<int32_t>(places[1] == SIZE_MAX ? 1 : extent(dims, first, places[1]));
-    p.inner =
-        static_cast<int32_t>(extent(dims, places[1] == SIZE_MAX ? 0 : places[1] + 1, dims.size()));
+    p.mid = static_cast<int32_t>(positions[1] == SIZE_MAX ? 1 : extent(dims, first, positions[1]));
+    p.inner = static_cast<int32_t>(
+        extent(dims, positions[1] == SIZE_MAX ? 0 : positions[1] + 1, dims.size()));
     for (size_t i = 0; i < 2; ++i) {
       p.in[i] = static_cast<int32_t>(axes[i].in);
       p.out[i] = static_cast<int32_t>(axes[i].out);
@@ -138,7 +138,7 @@ QResize::Plan QResize::plan() const {
     Plan::Axis a{i, from[i].value(), size[i].value(), {}, {}, {}};
     if (!plan.ort) {
       const Axis exact = axis(from, i);
-      a.places = exact.index;
+      a.positions = exact.index;
       for (size_t n = 1; n < exact.weight.size(); n += 2) {
         const int32_t second =
             static_cast<int32_t>(std::lrint(std::ldexp(exact.weight[n], plan.bits)));
@@ -155,7 +155,7 @@ QResize::Plan QResize::plan() const {
       const float c = std::clamp(ort_source(coordinates, n, step, a.in, a.out), 0.0f, last);
       const int32_t i1 = static_cast<int32_t>(c);
       const int32_t i2 = static_cast<int32_t>(std::min<int64_t>(i1 + 1, a.in - 1));
-      a.places.insert(a.places.end(), {i1, i2});
+      a.positions.insert(a.positions.end(), {i1, i2});
       // Each place is weighed by the distance to the other one.
       const int32_t c10 = static_cast<int32_t>(c * static_cast<float>(one));
       const bool same = i1 == i2;
@@ -268,8 +268,8 @@ Result<Ok> QResize::eval(EvalContext& c) const {
     int64_t sum = 0;
     for (size_t t = 0; t < 4; ++t) {
       const size_t a = static_cast<size_t>(2 * j) + t / 2, b = static_cast<size_t>(2 * k) + t % 2;
-      const int64_t row = (o * p.in[0] + rows.places[a]) * p.mid + m;
-      const int64_t at = (row * p.in[1] + columns.places[b]) * p.inner + i;
+      const int64_t row = (o * p.in[0] + rows.positions[a]) * p.mid + m;
+      const int64_t at = (row * p.in[1] + columns.positions[b]) * p.inner + i;
       corner[t] = static_cast<int32_t>(x.as_int(at));
       sum += int64_t{rows.weights[a]} * columns.weights[b] * (corner[t] - p.zx);
     }
@@ -298,29 +298,29 @@ Result<Ok> QResize::lower(Lowering& l) const {
   QC_TRY(l.param(count(l.out_dims())));
   const Type& x = l.in_type(0);
   Plan plan = this->plan();
-  std::vector<size_t> places;
+  std::vector<size_t> positions;
   for (Plan::Axis& a : plan.axes) {
     if (a.at == SIZE_MAX) continue;
     a.at = static_cast<size_t>(physical_axis(x, static_cast<int64_t>(a.at)));
   }
   // Sums of integers do not care which axis comes first; float ones are told.
-  const bool turned = plan.axes[0].at != SIZE_MAX && plan.axes[0].at > plan.axes[1].at;
-  if (turned) std::swap(plan.axes[0], plan.axes[1]);
-  for (const Plan::Axis& a : plan.axes) places.push_back(a.at);
+  const bool transposed = plan.axes[0].at != SIZE_MAX && plan.axes[0].at > plan.axes[1].at;
+  if (transposed) std::swap(plan.axes[0], plan.axes[1]);
+  for (const Plan::Axis& a : plan.axes) positions.push_back(a.at);
   kernel::Qresize p;
-  plan.fill(p, static_dims(l.in_dims(0)), places);
-  p.turned = turned;
+  plan.fill(p, static_dims(l.in_dims(0)), positions);
+  p.transposed = transposed;
   fill_codes(p, x, to, parsed_arithmetic(), plan.bits);
   const auto constants = [&](const Plan::Axis& a, View& at, View& by) {
-    const int64_t n = static_cast<int64_t>(a.places.size());
-    at = l.constant(Tensor::of<int32_t>(DType::i32, {n}, a.places), "places");
+    const int64_t n = static_cast<int64_t>(a.positions.size());
+    at = l.constant(Tensor::of<int32_t>(DType::i32, {n}, a.positions), "positions");
     by = plan.ort && !plan.fixed
              ? l.constant(Tensor::of<float>(DType::f32, {n}, a.distances), "weights")
              : l.constant(Tensor::of<int32_t>(DType::i32, {n}, a.weights), "weights");
   };
   p.x = l.in(0);
-  constants(plan.axes[0], p.first_places, p.first_weights);
-  constants(plan.axes[1], p.second_places, p.second_weights);
+  constants(plan.axes[0], p.first_positions, p.first_weights);
+  constants(plan.axes[1], p.second_positions, p.second_weights);
   p.y = l.out();
   p.arithmetic = plan.fixed                         ? "fixed"
                  : plan.ort                         ? "ort"

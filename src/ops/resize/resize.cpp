@@ -145,7 +145,7 @@ std::optional<double> Resampling::source(const Dims& from, size_t i, int64_t at)
   const bool given = !scales.empty() && scales[i] > 0;
   const bool shrinks = s < 1 && given && mode != "nearest" && !antialias;
   const double out = coordinates == "half_pixel_symmetric" || shrinks ? s * in : whole;
-  if (const auto place = nearest_source(s, in, whole, at)) return place;
+  if (const auto position = nearest_source(s, in, whole, at)) return position;
   if (coordinates == "asymmetric") return x / s;
   if (coordinates == "align_corners") {
     return whole == 1 || out == 1 ? 0.0 : x * (in - 1) / (out - 1);
@@ -157,10 +157,10 @@ std::optional<double> Resampling::source(const Dims& from, size_t i, int64_t at)
   if (coordinates == "tf_half_pixel_for_nn") return (x + 0.5) / s;
   if (coordinates == "tf_crop_and_resize") {
     const double start = roi[i], end = roi[i + size.size()];
-    double place = start * (in - 1);
-    place += out == 1 ? (end - start) * (in - 1) / 2 : x * (end - start) * (in - 1) / (out - 1);
-    if (!(place >= 0 && place <= in - 1)) return std::nullopt;
-    return place;
+    double position = start * (in - 1);
+    position += out == 1 ? (end - start) * (in - 1) / 2 : x * (end - start) * (in - 1) / (out - 1);
+    if (!(position >= 0 && position <= in - 1)) return std::nullopt;
+    return position;
   }
   // PyTorch rounds the step and the product to single precision.
   if (coordinates == "single_asymmetric" || coordinates == "single_half_pixel") {
@@ -186,8 +186,8 @@ Resampling::Axis Resampling::axis(const Dims& from, size_t i) const {
   spend(Cost::work, 16 * out * result.taps);
   std::vector<double> weights(static_cast<size_t>(result.taps)), all;
   for (int64_t j = 0; j < out; ++j) {
-    const std::optional<double> place = source(from, i, j);
-    const double x = std::clamp(place.value_or(0), -1.0e9, 1.0e9), low = std::floor(x);
+    const std::optional<double> position = source(from, i, j);
+    const double x = std::clamp(position.value_or(0), -1.0e9, 1.0e9), low = std::floor(x);
     int64_t first = static_cast<int64_t>(low);
     if (mode == "nearest") {
       const double part = x - low;
@@ -214,11 +214,11 @@ Resampling::Axis Resampling::axis(const Dims& from, size_t i) const {
     for (int64_t t = 0; t < result.taps; ++t) {
       const int64_t at = std::clamp<int64_t>(first + t, 0, in - 1);
       const double w = weights[static_cast<size_t>(t)];
-      result.index.push_back(place ? static_cast<int32_t>(at) : -1);
+      result.index.push_back(position ? static_cast<int32_t>(at) : -1);
       result.weight.push_back(w);
-      result.identity = result.identity && place && in == out && w == (at == j ? 1.0 : 0.0);
+      result.identity = result.identity && position && in == out && w == (at == j ? 1.0 : 0.0);
     }
-    result.extrapolates = result.extrapolates || !place;
+    result.extrapolates = result.extrapolates || !position;
     if (bytes) all.insert(all.end(), weights.begin(), weights.end());
   }
   if (bytes) round_weights(result, all);
@@ -274,7 +274,7 @@ Result<Ok> Resize::eval(EvalContext& c) const {
   if (auto tables = picks(input_type(0).shape)) {
     const Ints strides = strides_of(x.shape());
     for (size_t i = 0; i < strides.size(); ++i) {
-      for (int64_t& place : (*tables)[i]) place *= strides[i];
+      for (int64_t& position : (*tables)[i]) position *= strides[i];
     }
     pick_elements(*tables, x, c.out(0));
     return Ok{};
@@ -331,7 +331,7 @@ Result<Ok> Resize::lower(Lowering& l) const {
     for (int64_t k = 0; k < taps; ++k) weights.set_double(k, a.weight[static_cast<size_t>(k)]);
     p.type = name(type.dtype);
     p.x = from;
-    p.places = l.constant(Tensor::of<int32_t>(DType::i32, {taps}, a.index), "places");
+    p.positions = l.constant(Tensor::of<int32_t>(DType::i32, {taps}, a.index), "positions");
     p.weights = l.constant(std::move(weights), "weights");
     p.y = to;
     l.emit(p, {.in_place = {}, .macs = l.bounds(Dim(a.taps) * count(dims)).max});

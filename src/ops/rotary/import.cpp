@@ -13,7 +13,7 @@ struct Rotation {
   Value* ids = nullptr;  // rows of cos and sin, [batch, positions]; null: they are [batch,
                          // positions, depth / 2]
   int64_t heads = 0;     // of x with three axes; 0: as the depth of cos says
-  int64_t turned = 0;    // how many elements of each head turn; 0: all
+  int64_t rotated = 0;   // how many elements of each head rotate; 0: all
   bool interleaved = false;  // pairs are neighbours, not halves
 };
 
@@ -28,9 +28,9 @@ Result<Value*> angles(const Import& m, const Rotation& r, Value* table, bool hea
     return m.fail(Code::shape, "angles of shape {} turn {} pairs", str(s), half.str());
   }
   s.insert(s.begin() + (heads_first ? 1 : 2), Dim(1));
-  Dims parts = s;
-  if (r.interleaved) parts.push_back(Dim(1));
-  QC_ASSIGN(table, reshaped(m, table, parts));
+  Dims slices = s;
+  if (r.interleaved) slices.push_back(Dim(1));
+  QC_ASSIGN(table, reshaped(m, table, slices));
   QC_ASSIGN(table,
             m.emit("concat", {table, table}, {{"axis", r.interleaved ? int64_t{4} : int64_t{3}}}));
   s[3] = s[3] * Dim(2);
@@ -46,7 +46,7 @@ Result<Values> rotated(const Import& m, Rotation r) {
   if (!heads_first) {
     const Dim width = shape[2], half = r.cos->shape().empty() ? Dim(0) : r.cos->shape().back();
     if (r.heads == 0 && half.is_static() && half.value() > 0 && width.is_static() &&
-        r.turned == 0) {
+        r.rotated == 0) {
       r.heads = width.value() / (2 * half.value());
     }
     if (r.heads < 1 || (width.is_static() && width.value() % r.heads != 0)) {
@@ -57,18 +57,18 @@ Result<Values> rotated(const Import& m, Rotation r) {
   }
   const Dims s = r.x->shape();
   const Dim depth = s[3];
-  if (!depth.is_static() || r.turned < 0 || r.turned > depth.value()) {
-    return m.fail(Code::attribute, "{} of {} elements turn", r.turned, depth.str());
+  if (!depth.is_static() || r.rotated < 0 || r.rotated > depth.value()) {
+    return m.fail(Code::attribute, "{} of {} elements turn", r.rotated, depth.str());
   }
-  const int64_t turned = r.turned ? r.turned : depth.value(), half = turned / 2;
-  if (turned % 2 != 0)
-    return m.fail(Code::attribute, "an odd number of elements turns: {}", turned);
+  const int64_t rotated = r.rotated ? r.rotated : depth.value(), half = rotated / 2;
+  if (rotated % 2 != 0)
+    return m.fail(Code::attribute, "an odd number of elements turns: {}", rotated);
   QC_ASSIGN(Value * cos, angles(m, r, r.cos, heads_first, Dim(half)));
   QC_ASSIGN(Value * sin, angles(m, r, r.sin, heads_first, Dim(half)));
-  QC_ASSIGN(Value * y, take(m, r.x, 3, {Dim(0), Dim(turned), Dim(1)}));
+  QC_ASSIGN(Value * y, take(m, r.x, 3, {Dim(0), Dim(rotated), Dim(1)}));
   QC_ASSIGN(y, m.emit("rotary", {y, cos, sin}, {{"interleaved", r.interleaved}}));
-  if (turned < depth.value()) {
-    QC_ASSIGN(Value * rest, take(m, r.x, 3, {Dim(turned), Dim(depth.value() - turned), Dim(1)}));
+  if (rotated < depth.value()) {
+    QC_ASSIGN(Value * rest, take(m, r.x, 3, {Dim(rotated), Dim(depth.value() - rotated), Dim(1)}));
     QC_ASSIGN(y, m.emit("concat", {y, rest}, {{"axis", int64_t{3}}}));
   }
   return one(reshaped(m, y, shape));
@@ -76,7 +76,7 @@ Result<Values> rotated(const Import& m, Rotation r) {
 
 Result<Ok> read_attributes(const Import& m, Rotation& r) {
   QC_ASSIGN(r.interleaved, m.b("interleaved", false));
-  QC_ASSIGN(r.turned, m.i("rotary_embedding_dim", 0));
+  QC_ASSIGN(r.rotated, m.i("rotary_embedding_dim", 0));
   QC_ASSIGN(r.heads, m.i("num_heads", 0));
   return Ok{};
 }
@@ -103,9 +103,9 @@ Result<Values> microsoft_rotary(Import& m) {
   }
   if (r.ids->rank() == 1) {  // the first position of all sequences
     const Dim n = r.x->shape()[r.x->rank() == 4 ? 2 : 1];
-    QC_ASSIGN(Value * places, m.emit("iota", {}, {{"size", n}, {"dtype", r.ids->dtype()}}));
-    QC_ASSIGN(places, m.emit("add", {places, r.ids}));
-    QC_ASSIGN(r.ids, reshaped(m, places, {Dim(1), n}));
+    QC_ASSIGN(Value * positions, m.emit("iota", {}, {{"size", n}, {"dtype", r.ids->dtype()}}));
+    QC_ASSIGN(positions, m.emit("add", {positions, r.ids}));
+    QC_ASSIGN(r.ids, reshaped(m, positions, {Dim(1), n}));
   }
   return rotated(m, r);
 }

@@ -12,7 +12,7 @@ constexpr Value* kNotHere = nullptr;
 
 /// Angles for a value whose axis i is axis perm[i] of the value they were for: a view of them, null
 /// where they would have to be moved.
-Result<Value*> turned_back(Graph& graph, const Match& m, Value* angles, const Ints& perm) {
+Result<Value*> rotated_back(Graph& graph, const Match& m, Value* angles, const Ints& perm) {
   Dims full(perm.size() - angles->shape().size(), Dim(1)), shape(perm.size(), Dim(1));
   full.insert(full.end(), angles->shape().begin(), angles->shape().end());
   int64_t last = -1;
@@ -26,7 +26,7 @@ Result<Value*> turned_back(Graph& graph, const Match& m, Value* angles, const In
   return graph.emit("reshape", {angles}, {{"shape", shape}}, m.loc(), m.root());
 }
 
-/// rotary(transpose(x)) = transpose(rotary(x)) where rows stay rows: what is turned then is what a
+/// rotary(transpose(x)) = transpose(rotary(x)) where rows stay rows: what is rotated then is what a
 /// product gave, and attention reads it in any order.
 Result<Value*> before_transpose(Graph& graph, const Match& m) {
   const Node& root = *m.root();
@@ -35,7 +35,7 @@ Result<Value*> before_transpose(Graph& graph, const Match& m) {
     return kNotHere;
   std::vector<Value*> inputs{m.value("x")};
   for (const char* slot : {"cos", "sin"}) {
-    QC_ASSIGN(Value * angles, turned_back(graph, m, m.value(slot), perm));
+    QC_ASSIGN(Value * angles, rotated_back(graph, m, m.value(slot), perm));
     if (!angles) return kNotHere;
     inputs.push_back(angles);
   }

@@ -13,7 +13,7 @@
 #include "ops/common/codes.h"
 #include "ops/common/dispatch.h"
 #include "ops/common/strided.h"
-#include "ops/quantize/opening.h"
+#include "ops/quantize/prologue.h"
 #include "ops/quantize/scales.h"
 #include "program/lowering.h"
 
@@ -32,44 +32,44 @@ Dims repeated_strides(const Dims& shape, const Dims& full) {
   return out;
 }
 
-/// Turns elements of a type E computed as floats or doubles; others stay.
+/// Rotates elements of a type E computed as floats or doubles; others stay.
 template <class E>
-void turn_elements(const Turn& t, const BroadcastPlan& plan, const Tensor& x, const Tensor& cosine,
-                   const Tensor& sine, Tensor& y) {
+void rotate_elements(const RowRotation& t, const BroadcastPlan& plan, const Tensor& x,
+                     const Tensor& cosine, const Tensor& sine, Tensor& y) {
   using T = typename E::Element;
   const int64_t n = plan.dims.back().value(), half = n / 2, apart = t.interleaved ? 1 : half;
   const int64_t size = plan.dims[static_cast<size_t>(t.axis)].value();
   const int64_t inner = product(Dims(plan.dims.begin() + t.axis + 1, plan.dims.end())).value();
   for_each_offset(plan, [&](int64_t at, const int64_t* angle) {
-    if (!t.turns(at / inner % size)) {
+    if (!t.rotates(at / inner % size)) {
       E::store(y, at, E::load(x, at));
       return;
     }
     const int64_t i = at % n;
     const bool first = t.interleaved ? i % 2 == 0 : i < half;
-    const T turned = first ? -E::load(x, at + apart) : E::load(x, at - apart);
+    const T rotated = first ? -E::load(x, at + apart) : E::load(x, at - apart);
     const T product = E::load(x, at) * E::load(cosine, angle[0]), by = E::load(sine, angle[1]);
     if constexpr (std::is_same_v<T, double>)
-      E::store(y, at, qn_fma(turned, by, product));
+      E::store(y, at, qn_fma(rotated, by, product));
     else
-      E::store(y, at, qn_fmaf(turned, by, product));
+      E::store(y, at, qn_fmaf(rotated, by, product));
   });
 }
 
-/// Norms are of f32 rows, and their factors are one row, or one for each index that turns.
-Result<Ok> check_norm(const Turn& turn, const Node& node, const Type& x) {
-  if (!turn.norm && (node.input(3) || turn.eps != 0)) {
+/// Norms are of f32 rows, and their factors are one row, or one for each index that rotates.
+Result<Ok> check_norm(const RowRotation& rotation, const Node& node, const Type& x) {
+  if (!rotation.norm && (node.input(3) || rotation.eps != 0)) {
     return error(Code::attribute, node.loc(), "factors or an epsilon without a norm");
   }
-  if (!turn.norm) return Ok{};
-  if (x.dtype != DType::f32 || !x.shape.back().is_static() || !(turn.eps >= 0)) {
-    return error(Code::type, node.loc(), "a norm of {} with epsilon {}", str(x), turn.eps);
+  if (!rotation.norm) return Ok{};
+  if (x.dtype != DType::f32 || !x.shape.back().is_static() || !(rotation.eps >= 0)) {
+    return error(Code::type, node.loc(), "a norm of {} with epsilon {}", str(x), rotation.eps);
   }
   if (!node.input(3)) return Ok{};
   const Type& gamma = node.input_type(3);
-  const Dims one{x.shape.back()}, each{Dim(turn.count), x.shape.back()};
+  const Dims one{x.shape.back()}, each{Dim(rotation.count), x.shape.back()};
   if (gamma.dtype != DType::f32 || gamma.format ||
-      (gamma.shape != one && (turn.count < 0 || gamma.shape != each))) {
+      (gamma.shape != one && (rotation.count < 0 || gamma.shape != each))) {
     return error(Code::shape, node.loc(), "a norm of {} with factors {}", str(x), str(gamma));
   }
   return Ok{};
@@ -77,7 +77,7 @@ Result<Ok> check_norm(const Turn& turn, const Node& node, const Type& x) {
 
 /// What calls that leave floats and calls that leave codes have in common.
 template <class Call>
-Result<Ok> fill(const Turn& turn, const Node& node, Lowering& l, Call& c) {
+Result<Ok> fill(const RowRotation& rotation, const Node& node, Lowering& l, Call& c) {
   BroadcastPlan plan;
   plan.dims = l.in_dims(0);
   plan.strides = {strides_in(node, 0), repeated_strides(l.in_dims(1), plan.dims),
@@ -85,15 +85,16 @@ Result<Ok> fill(const Turn& turn, const Node& node, Lowering& l, Call& c) {
   for (const Dim& stride : plan.strides[0]) QC_TRY(l.param(stride));
   Dim* const strides[] = {&c.x_at[0], &c.c[0], &c.s[0]};
   QC_TRY(fill_loops(l, plan, c.rank, c.dims, strides));
-  c.interleaved = turn.interleaved;
-  c.axis = turn.axis;
-  c.first = turn.first;
-  c.count = turn.count < 0 ? plan.dims[static_cast<size_t>(turn.axis)] : Dim(turn.count);
+  c.interleaved = rotation.interleaved;
+  c.axis = rotation.axis;
+  c.first = rotation.first;
+  c.count =
+      rotation.count < 0 ? plan.dims[static_cast<size_t>(rotation.axis)] : Dim(rotation.count);
   c.x = l.in(0);
   c.cos = l.in(1);
   c.sin = l.in(2);
-  c.norm = turn.norm;
-  c.eps = static_cast<float>(turn.eps);
+  c.norm = rotation.norm;
+  c.eps = static_cast<float>(rotation.eps);
   c.gamma = l.optional(3);
   if (node.input(3) && node.input_type(3).rank() > 1) c.gamma_at = plan.dims.back();
   return Ok{};
@@ -107,7 +108,7 @@ const OpInfo Rotary::kInfo = {
     .max_inputs = 4,
     .summary =
         "rotary position embedding: pairs along the last axis, of rows that may be normalised "
-        "first, turned by given angles",
+        "first, rotated by given angles",
 };
 const OpInfo RotaryQuantize::kStatic = {
     .name = "rotary_quantize",
@@ -125,7 +126,7 @@ const OpInfo RotaryQuantize::kDynamic = {
     .summary = "rotary, of floats or of codes, as codes with scales found at run time",
 };
 
-void Turn::visit(AttrVisitor& v) {
+void RowRotation::visit(AttrVisitor& v) {
   v("interleaved", interleaved, false);
   v("axis", axis, int64_t{0});
   v("first", first, int64_t{0});
@@ -134,7 +135,7 @@ void Turn::visit(AttrVisitor& v) {
   v("eps", eps, 0.0);
 }
 
-Result<Ok> Turn::check(const Node& node, const Type& x) const {
+Result<Ok> RowRotation::check(const Node& node, const Type& x) const {
   if (!is_float(x.dtype) || bits(x.dtype) < 16) {
     return error(Code::type, node.loc(), "a rotation of {} values", name(x.dtype));
   }
@@ -169,7 +170,7 @@ Result<Ok> Turn::check(const Node& node, const Type& x) const {
   return check_norm(*this, node, x);
 }
 
-Tensor Turn::normalised(const Tensor& x, const Tensor* gamma) const {
+Tensor RowRotation::normalised(const Tensor& x, const Tensor* gamma) const {
   Tensor out(DType::f32, x.shape());
   const Ints& shape = x.shape();
   const int64_t n = shape.back(), rank = std::ssize(shape);
@@ -179,7 +180,7 @@ Tensor Turn::normalised(const Tensor& x, const Tensor* gamma) const {
     const int64_t index = rank > 1 ? r / inner % shape[static_cast<size_t>(axis)] : 0;
     const float* row = x.data<float>() + r * n;
     float* to = out.mutable_data<float>() + r * n;
-    if (!turns(index)) {
+    if (!rotates(index)) {
       std::copy(row, row + n, to);
       continue;
     }
@@ -194,7 +195,8 @@ Tensor Turn::normalised(const Tensor& x, const Tensor* gamma) const {
   return out;
 }
 
-Result<Ok> Turn::eval(const EvalContext& c, const Tensor& given, Tensor& y, const Loc& loc) const {
+Result<Ok> RowRotation::eval(const EvalContext& c, const Tensor& given, Tensor& y,
+                             const Loc& loc) const {
   const Tensor x = norm ? normalised(given, c.has(3) ? &c.in(3) : nullptr) : given;
   const Tensor &cosine = c.in(1), &sine = c.in(2);
   BroadcastPlan plan;
@@ -204,54 +206,54 @@ Result<Ok> Turn::eval(const EvalContext& c, const Tensor& given, Tensor& y, cons
   return for_arithmetic_type(x.dtype(), loc, [&](auto type) {
     using E = decltype(type);
     if constexpr (std::is_floating_point_v<typename E::Element>)
-      turn_elements<E>(*this, plan, x, cosine, sine, y);
+      rotate_elements<E>(*this, plan, x, cosine, sine, y);
   });
 }
 
 Result<std::vector<Type>> Rotary::infer() const {
   const Type& x = input_type(0);
-  QC_TRY(turn.check(*this, x));
+  QC_TRY(rotation.check(*this, x));
   return std::vector<Type>{Type(x.dtype, x.shape)};
 }
 
-Result<Ok> Rotary::eval(EvalContext& c) const { return turn.eval(c, c.in(0), c.out(0), loc()); }
+Result<Ok> Rotary::eval(EvalContext& c) const { return rotation.eval(c, c.in(0), c.out(0), loc()); }
 
 Result<Ok> Rotary::lower(Lowering& l) const {
   kernel::Rotary c;
-  QC_TRY(fill(turn, *this, l, c));
+  QC_TRY(fill(rotation, *this, l, c));
   QC_ASSIGN(c.type, arithmetic_suffix(l.in_type(0).dtype, loc()));
   c.y = l.out();
   CallInfo info;
-  if (!placed(input(0))) info.in_place = {{0, 0}};
+  if (!strided_alias(input(0))) info.in_place = {{0, 0}};
   l.emit(c, info);
   return Ok{};
 }
 
-Result<Node*> Rotary::with_ending(const Ending& ending, const InsertPoint& place,
-                                  std::string& reason) {
+Result<Node*> Rotary::with_epilogue(const QuantizeEpilogue& epilogue, const InsertPoint& point,
+                                    std::string& reason) {
   Value* x = input(0);
-  if (ending.floats || x->dtype() != DType::f32) {
-    reason = ending.floats ? kReadAsFloats : "it is not f32";
+  if (epilogue.floats || x->dtype() != DType::f32) {
+    reason = epilogue.floats ? kReadAsFloats : "it is not f32";
     return static_cast<Node*>(nullptr);
   }
-  auto fused = std::make_unique<RotaryQuantize>(ending.dynamic);
-  fused->turn = turn;
-  fused->ending = ending;
-  Value* codes = turn.norm ? nullptr : codes_behind(x);
+  auto fused = std::make_unique<RotaryQuantize>(epilogue.dynamic);
+  fused->rotation = rotation;
+  fused->epilogue = epilogue;
+  Value* codes = rotation.norm ? nullptr : codes_behind(x);
   if (const Format* f = codes ? codes->type().format.get() : nullptr;
       f && (f->granularity == Granularity::tensor ||
-            (f->granularity == Granularity::axis && f->axis == turn.axis))) {
+            (f->granularity == Granularity::axis && f->axis == rotation.axis))) {
     x = codes;
   }
-  return place.graph.add(std::move(fused), {x, input(1), input(2), input(3)}, place.loc,
-                         place.before);
+  return point.graph.add(std::move(fused), {x, input(1), input(2), input(3)}, point.loc,
+                         point.before);
 }
 
-std::string Rotary::part_key(int64_t axis) const {
-  if (turn.count >= 0 || axis + 1 >= input_type(0).rank()) return "";
-  if (turn.norm && input(3) && !input(3)->is_constant()) return "";
-  std::string key = fmt::format("{} {}", op(), turn.interleaved);
-  if (turn.norm) key += fmt::format(" norm {}", turn.eps);
+std::string Rotary::slice_key(int64_t axis) const {
+  if (rotation.count >= 0 || axis + 1 >= input_type(0).rank()) return "";
+  if (rotation.norm && input(3) && !input(3)->is_constant()) return "";
+  std::string key = fmt::format("{} {}", op(), rotation.interleaved);
+  if (rotation.norm) key += fmt::format(" norm {}", rotation.eps);
   for (size_t i = 1; i < 3; ++i) {
     // Angles are the same for all indices of the axis.
     const int64_t at = axis - (input_type(0).rank() - input_type(i).rank());
@@ -261,39 +263,39 @@ std::string Rotary::part_key(int64_t axis) const {
   return key;
 }
 
-std::unique_ptr<Node> Rotary::on_part(const IndexRange& part) const {
+std::unique_ptr<Node> Rotary::on_slice(const IndexRange& slice) const {
   auto node = std::make_unique<Rotary>(*this);
-  node->turn.axis = part.axis;
-  node->turn.first = part.start;
-  node->turn.count = part.size;
+  node->rotation.axis = slice.axis;
+  node->rotation.first = slice.start;
+  node->rotation.count = slice.size;
   return node;
 }
 
 Result<std::vector<Type>> RotaryQuantize::infer() const {
   QC_ASSIGN(const Type x, decoded_type(input_type(0), loc()));
-  QC_TRY(turn.check(*this, x));
-  if (turn.norm && input_type(0).format) {
+  QC_TRY(rotation.check(*this, x));
+  if (rotation.norm && input_type(0).format) {
     return error(Code::quant, loc(), "a norm of codes before a rotation");
   }
   if (const Format* f = input_type(0).format.get();
       f && f->granularity != Granularity::tensor &&
-      !(f->granularity == Granularity::axis && f->axis == turn.axis)) {
+      !(f->granularity == Granularity::axis && f->axis == rotation.axis)) {
     return error(Code::quant, loc(), "codes with scales {}", str(input_type(0)));
   }
-  if (ending.floats) return error(Code::attribute, loc(), "{} keeps no floats", op());
-  return ending.types(Type(DType::f32, x.shape), loc());
+  if (epilogue.floats) return error(Code::attribute, loc(), "{} keeps no floats", op());
+  return epilogue.types(Type(DType::f32, x.shape), loc());
 }
 
 Result<Ok> RotaryQuantize::eval(EvalContext& c) const {
   Tensor y(DType::f32, c.in(0).shape());
-  QC_TRY(turn.eval(c, decoded(c.in(0), input_type(0)), y, loc()));
-  eval_ending(ending, y, c, output()->type());
+  QC_TRY(rotation.eval(c, decoded(c.in(0), input_type(0)), y, loc()));
+  eval_epilogue(epilogue, y, c, output()->type());
   return Ok{};
 }
 
 Result<Ok> RotaryQuantize::lower(Lowering& l) const {
   kernel::RotaryQuantize c;
-  QC_TRY(fill(turn, *this, l, c));
+  QC_TRY(fill(rotation, *this, l, c));
   const Type& x = l.in_type(0);
   c.x_type = x.format ? code_type(x.dtype) : QK_F32;
   if (x.format) {
@@ -301,7 +303,7 @@ Result<Ok> RotaryQuantize::lower(Lowering& l) const {
     c.x_scales = float_constant(l, divisors(*x.format, false));
     c.x_zeros = zero_constant(l, x);
   }
-  QC_TRY(lower_ending(l, ending, c));
+  QC_TRY(lower_epilogue(l, epilogue, c));
   l.emit(c);
   return Ok{};
 }

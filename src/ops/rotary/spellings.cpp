@@ -14,7 +14,7 @@ namespace {
 
 using P = Pattern;
 
-constexpr Value* kNoTurn = nullptr;
+constexpr Value* kNoRotation = nullptr;
 
 /// Every `step`-th element of the rows of x from `start` on, half of them, in their order.
 struct Half {
@@ -101,12 +101,12 @@ std::optional<Half> half_of(Value* v, const Dims& shape) {
 
 /// Whether a concat puts halves back as pairs that lie so, in rows of `row` elements.
 bool joins(const Node& concat, bool interleaved, int64_t row) {
-  const Dims& part = concat.input(0)->shape();
+  const Dims& slice = concat.input(0)->shape();
   const auto axis = static_cast<ptrdiff_t>(attribute<int64_t>(concat, "axis"));
-  return product(Dims(part.begin() + axis, part.end())) == Dim(interleaved ? 1 : row / 2);
+  return product(Dims(slice.begin() + axis, slice.end())) == Dim(interleaved ? 1 : row / 2);
 }
 
-bool can_turn(const Type& type) {
+bool can_rotate(const Type& type) {
   return is_float(type.dtype) && bits(type.dtype) >= 16 && type.rank() >= 1 && type.rank() <= 8 &&
          type.shape.back().is_static() && type.shape.back().value() % 2 == 0;
 }
@@ -117,23 +117,23 @@ bool are_angles(const Value* angles, DType type, const Dims& shape, const Loc& l
   return angles->dtype() == type && both.ok() && *both == shape;
 }
 
-Result<Value*> sum_of_turned(Graph& graph, const Match& m) {
+Result<Value*> sum_of_rotated(Graph& graph, const Match& m) {
   const Type& result = m.root()->output()->type();
-  if (!can_turn(result)) return kNoTurn;
+  if (!can_rotate(result)) return kNoRotation;
   const auto upper = half_of(m.value("upper"), result.shape);
   const auto lower = half_of(m.value("lower"), result.shape);
-  // Of a turn the other way, (b, -a) in place of (-b, a), the sines are negative.
+  // Of a rotate the other way, (b, -a) in place of (-b, a), the sines are negative.
   if (!upper || !lower || !upper->is_pair_of(*lower) || upper->negated == lower->negated ||
       upper->is_first() || !lower->is_first())
-    return kNoTurn;
+    return kNoRotation;
   const bool interleaved = upper->step == 2;
-  if (!joins(*m.node("pairs"), interleaved, result.shape.back().value())) return kNoTurn;
+  if (!joins(*m.node("pairs"), interleaved, result.shape.back().value())) return kNoRotation;
   const Node& plain = *m.node("plain");
-  if (plain.input(0) != upper->x && plain.input(1) != upper->x) return kNoTurn;
+  if (plain.input(0) != upper->x && plain.input(1) != upper->x) return kNoRotation;
   Value* cos = plain.input(plain.input(0) == upper->x ? 1 : 0);
   Value* sin = m.value("sin");
   for (const Value* angles : {cos, sin}) {
-    if (!are_angles(angles, upper->x->dtype(), result.shape, m.loc())) return kNoTurn;
+    if (!are_angles(angles, upper->x->dtype(), result.shape, m.loc())) return kNoRotation;
   }
   const Loc loc = join(join(lower->loc, upper->loc), m.loc());
   if (lower->negated) {
@@ -198,20 +198,20 @@ Result<Value*> sorted_by_halves(Graph& graph, const Match& m, Value* x) {
 
 Result<Value*> four_products(Graph& graph, const Match& m) {
   const Type& result = m.root()->output()->type();
-  if (!can_turn(result)) return kNoTurn;
+  if (!can_rotate(result)) return kNoRotation;
   const auto found = products_of(m, result.shape);
   const int64_t row = result.shape.back().value();
   const bool interleaved = joins(*m.node("pairs"), true, row);
   if (!found || (!interleaved && !joins(*m.node("pairs"), false, row)) ||
       (interleaved && found->a.step == 1 && row > 2))
-    return kNoTurn;
+    return kNoRotation;
   Dims halves = result.shape;
   halves.back() = Dim(row / 2);
-  if (m.node("minuend")->output()->shape() != halves) return kNoTurn;
+  if (m.node("minuend")->output()->shape() != halves) return kNoRotation;
   for (const Value* angles : {found->cos, found->sin}) {
     if (!are_angles(angles, result.dtype, halves, m.loc()) || angles->shape().empty() ||
         !(angles->shape().back() == halves.back()))
-      return kNoTurn;
+      return kNoRotation;
   }
   std::vector<Value*> inputs{found->a.x, found->cos, found->sin};
   for (size_t i = 1; i < 3; ++i) {
@@ -226,7 +226,7 @@ Result<Value*> four_products(Graph& graph, const Match& m) {
 
 P product_of_two(const char* slot) { return P::op("mul", {P::any(""), P::any("")}, slot); }
 
-P turned_sum() {
+P rotated_sum() {
   const P pairs = P::op("concat", {P::any("upper"), P::any("lower")}, "pairs");
   return P::op(
       "add", {product_of_two("plain"), P::op("mul", {P::maybe("reshape", pairs), P::any("sin")})});
@@ -242,7 +242,7 @@ P joined_products() {
 
 std::span<const Rewrite> rotary_spellings() {
   static const Rewrite rewrites[] = {
-      {"rotary_sum", turned_sum(), sum_of_turned},
+      {"rotary_sum", rotated_sum(), sum_of_rotated},
       {"rotary_products", joined_products(), four_products},
       {"rotary_interleaved_products", P::op("reshape", {joined_products()}), four_products},
   };

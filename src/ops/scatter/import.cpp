@@ -219,12 +219,12 @@ Result<Values> aten_index_put(Import& m) {
   const int64_t picks = static_cast<int64_t>(at.picks.size());
   Dims rest(front->shape().begin() + static_cast<std::ptrdiff_t>(at.axes.size()),
             front->shape().end());
-  Dims shape(rest.begin(), rest.begin() + at.place);
+  Dims shape(rest.begin(), rest.begin() + at.position);
   shape.insert(shape.end(), at.picks.begin(), at.picks.end());
-  shape.insert(shape.end(), rest.begin() + at.place, rest.end());
+  shape.insert(shape.end(), rest.begin() + at.position, rest.end());
   QC_ASSIGN(values, expanded(m, values, shape));
   Ints picked;
-  for (int64_t i = 0; i < picks; ++i) picked.push_back(at.place + i);
+  for (int64_t i = 0; i < picks; ++i) picked.push_back(at.position + i);
   QC_ASSIGN(values, transposed(m, values, to_front(picked, values->rank())));
   QC_ASSIGN(Value * y,
             scattered(m, "scatter_nd", front, tuples, values, accumulate ? "add" : "none"));
@@ -331,14 +331,14 @@ Result<Values> aten_masked_scatter(Import& m) {
   QC_ASSIGN(mask, expanded(m, mask, shape));
   QC_ASSIGN(source, m.cast(source, x->dtype()));
   QC_ASSIGN(source, reshaped(m, source, {product(source->shape())}));
-  QC_ASSIGN(Value * place, m.cast(mask, DType::i64));
-  QC_ASSIGN(place, reshaped(m, place, {product(shape)}));
-  QC_ASSIGN(place, m.emit("cumsum", {place}, {{"axis", int64_t{0}}, {"exclusive", true}}));
+  QC_ASSIGN(Value * position, m.cast(mask, DType::i64));
+  QC_ASSIGN(position, reshaped(m, position, {product(shape)}));
+  QC_ASSIGN(position, m.emit("cumsum", {position}, {{"axis", int64_t{0}}, {"exclusive", true}}));
   // Behind the last mark the number is beyond the source, where nothing is picked.
   QC_ASSIGN(Value * last,
             m.emit("dims", {}, {{"values", Dims{source->shape()[0] - Dim(1)}}, {"scalar", true}}));
-  QC_ASSIGN(place, m.emit("min", {place, last}));
-  QC_ASSIGN(Value * picked, m.emit("gather", {source, place}));
+  QC_ASSIGN(position, m.emit("min", {position, last}));
+  QC_ASSIGN(Value * picked, m.emit("gather", {source, position}));
   QC_ASSIGN(picked, reshaped(m, picked, shape));
   return one(m.emit("where", {mask, picked, x}));
 }

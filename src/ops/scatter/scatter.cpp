@@ -84,7 +84,7 @@ void emit_scatter(Lowering& l, KernelCall& c, const std::string& reduction) {
 }
 
 /// `given` counted from the end when negative; -1 when it is outside the axis.
-int64_t place(int64_t given, int64_t size) {
+int64_t position(int64_t given, int64_t size) {
   const int64_t i = given < 0 ? given + size : given;
   return i >= 0 && i < size ? i : -1;
 }
@@ -123,7 +123,7 @@ Result<Ok> ScatterElements::eval(EvalContext& c) const {
   const Ints strides = strides_of(y.shape()), own = strides_of(index.shape());
   const size_t a = static_cast<size_t>(axis);
   for (int64_t i = 0; i < index.size(); ++i) {
-    const int64_t k = place(index.as_int(i), y.shape()[a]);
+    const int64_t k = position(index.as_int(i), y.shape()[a]);
     if (k < 0) continue;
     int64_t at = k * strides[a];
     for (size_t d = 0; d < strides.size(); ++d) {
@@ -192,7 +192,7 @@ Result<Ok> ScatterNd::eval(EvalContext& c) const {
     bool inside = true;
     for (int64_t d = 0; d < depth; ++d) {
       const int64_t size = y.shape()[static_cast<size_t>(d)],
-                    i = place(index.as_int(r * depth + d), size);
+                    i = position(index.as_int(r * depth + d), size);
       inside = inside && i >= 0;
       at = at * size + i;
     }

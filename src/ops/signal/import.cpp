@@ -197,12 +197,12 @@ Result<Values> mel_weight_matrix(Import& m) {
   std::vector<int64_t> at;
   for (int64_t i = 0; i < bins + 2; ++i) {
     const double hertz = 700 * qn_expm1_f64((static_cast<double>(i) * step + low) / 2595 * ln10);
-    const double place =
+    const double position =
         std::floor(static_cast<double>(length + 1) * hertz / static_cast<double>(rate));
-    if (!(place >= 0 && place < static_cast<double>(rows))) {
+    if (!(position >= 0 && position < static_cast<double>(rows))) {
       return m.fail(Code::attribute, "edge frequencies are outside the spectrum");
     }
-    at.push_back(static_cast<int64_t>(place));
+    at.push_back(static_cast<int64_t>(position));
   }
   return c.done({matrix(c, dtype, rows, bins, [&](int64_t j, int64_t i) {
     const int64_t left = at[static_cast<size_t>(i)], centre = at[static_cast<size_t>(i) + 1],

@@ -29,8 +29,8 @@ Result<Values> split(const Import& m, Value* x, int64_t axis, const Dims& sizes)
   for (const Dim& size : sizes) {
     if (size.is_static() && size.value() < 0)
       return m.fail(Code::attribute, "a part has size {}", size.value());
-    QC_ASSIGN(Value * part, take(m, x, axis, {at, size, Dim(1)}));
-    out.push_back(part);
+    QC_ASSIGN(Value * slice, take(m, x, axis, {at, size, Dim(1)}));
+    out.push_back(slice);
     at = at + size;
   }
   if (!require(m.graph(), {at, DimGuard::Op::eq, extent})) {
@@ -47,12 +47,12 @@ Result<Dims> even_parts(const Import& m, const Dim& extent, const Dim& size) {
     return m.fail(Code::dim, "cannot cut an axis of size {} into parts of {} before it is bound",
                   extent.str(), size.str());
   }
-  const int64_t total = extent.value(), part = size.value();
-  if (part <= 0 && total > 0) return m.fail(Code::attribute, "parts have size {}", part);
-  if (part > 0 && total / part > 65536)
-    return m.fail(Code::limit, "cuts into {} parts", total / part);
+  const int64_t total = extent.value(), slice = size.value();
+  if (slice <= 0 && total > 0) return m.fail(Code::attribute, "parts have size {}", slice);
+  if (slice > 0 && total / slice > 65536)
+    return m.fail(Code::limit, "cuts into {} parts", total / slice);
   Dims out;
-  for (int64_t at = 0; at < total; at += part) out.push_back(Dim(std::min(part, total - at)));
+  for (int64_t at = 0; at < total; at += slice) out.push_back(Dim(std::min(slice, total - at)));
   if (out.empty()) out.push_back(Dim(0));
   return out;
 }
@@ -232,8 +232,8 @@ Result<Values> aten_tensor_split(Import& m) {
     cuts.push_back(INT64_MAX);
     for (int64_t cut : cuts) {
       QC_ASSIGN(Range range, resolve_range(m, a.extent, from, Dim(cut), 1));
-      QC_ASSIGN(Value * part, take(m, a.x, a.axis, range));
-      out.push_back(part);
+      QC_ASSIGN(Value * slice, take(m, a.x, a.axis, range));
+      out.push_back(slice);
       from = Dim(cut);
     }
     return out;
@@ -257,8 +257,8 @@ Result<Values> aten_unbind(Import& m) {
     return m.fail(Code::limit, "unbind of an axis of size {}", a.extent.value());
   Values out;
   for (int64_t i = 0; i < a.extent.value(); ++i) {
-    QC_ASSIGN(Value * part, select(m, a.x, a.axis, {Dim(i), Dim(1), Dim(1)}));
-    out.push_back(part);
+    QC_ASSIGN(Value * slice, select(m, a.x, a.axis, {Dim(i), Dim(1), Dim(1)}));
+    out.push_back(slice);
   }
   return out;
 }

@@ -14,15 +14,15 @@ const OpInfo AsStrided::kInfo = {
     .summary = "elements of the row-major operand under given sizes, strides and offset",
 };
 
-std::optional<Placed> Slice::place(const Dims& x) const {
+std::optional<StridedAlias> Slice::alias(const Dims& x) const {
   for (const Dim& s : step) {
     if (!s.is_static() || s.value() < 1) return std::nullopt;
   }
   Strided s = view(x, x);
-  return Placed{std::move(s.from), std::move(s.from_offset)};
+  return StridedAlias{std::move(s.from), std::move(s.from_offset)};
 }
 
-std::optional<IndexRange> Slice::part() const {
+std::optional<IndexRange> Slice::slice() const {
   std::optional<IndexRange> found;
   const Dims& whole = input_type(0).shape;
   for (size_t i = 0; i < whole.size(); ++i) {
@@ -34,7 +34,7 @@ std::optional<IndexRange> Slice::part() const {
   return found;
 }
 
-std::shared_ptr<const Format> Slice::part_format(const Type& x) const {
+std::shared_ptr<const Format> Slice::slice_format(const Type& x) const {
   const Format& f = *x.format;
   if (f.granularity != Granularity::axis || f.is_dynamic()) return nullptr;
   const size_t axis = static_cast<size_t>(f.axis);
@@ -50,11 +50,11 @@ Laid Slice::laid_over(size_t, const Format& result) const {
   const bool apart = result.granularity != Granularity::group;
   if (found && apart) return {{}, kOtherElements};
   if (result.granularity == Granularity::tensor) return {result, {}};
-  if (!found && !apart) return {{}, kKnownForPart};
+  if (!found && !apart) return {{}, kKnownForSlice};
   const size_t axis = static_cast<size_t>(result.axis);
   const Dim& whole = input_type(0).shape[axis];
   if (start[axis] == Dim(0) && size[axis] == whole && step[axis] == Dim(1)) return {result, {}};
-  if (!found) return {{}, kKnownForPart};
+  if (!found) return {{}, kKnownForSlice};
   // Groups that the slice takes or leaves as a whole.
   const auto whole_groups = [&](const Dim& at) {
     return at.is_static() && at.value() % result.group == 0;

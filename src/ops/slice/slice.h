@@ -4,7 +4,7 @@
 
 #include "ir/index_formula.h"
 #include "ir/padding.h"
-#include "ir/part_views.h"
+#include "ir/slice_views.h"
 #include "ops/common/range.h"
 #include "ops/common/strided.h"
 #include "quant/lifting.h"
@@ -15,8 +15,8 @@ namespace qc {
 class Slice final : public ViewNode<Slice>,
                     public HasFormula,
                     public MovesScales,
-                    public StaysInPlace,
-                    public IsPart,
+                    public AliasesOperand,
+                    public IsSlice,
                     public TakesPadding {
  public:
   static const OpInfo kInfo;
@@ -33,15 +33,15 @@ class Slice final : public ViewNode<Slice>,
     const Type& x = input_type(0);
     QC_TRY(check_box(x.shape, start, size, step, loc()));
     Type y = moved(x, size);
-    if (x.format && !y.format) y.format = part_format(x);
+    if (x.format && !y.format) y.format = slice_format(x);
     return std::vector<Type>{std::move(y)};
   }
   bool is_identity() const override {
     const size_t rank = size.size();
     return size == input_type(0).shape && start == Dims(rank, 0) && step == Dims(rank, 1);
   }
-  std::optional<Placed> place(const Dims& x) const override;
-  std::optional<IndexRange> part() const override;
+  std::optional<StridedAlias> alias(const Dims& x) const override;
+  std::optional<IndexRange> slice() const override;
   Laid laid_over(size_t i, const Format& result) const override;
   std::unique_ptr<Node> scale_mover(const Format& result) const override;
   std::optional<Dims> contents() const override {
@@ -80,7 +80,7 @@ class Slice final : public ViewNode<Slice>,
  private:
   /// Scales along an axis of the operand as the result has them, one where all are the same; null
   /// for other formats.
-  std::shared_ptr<const Format> part_format(const Type& x) const;
+  std::shared_ptr<const Format> slice_format(const Type& x) const;
 };
 
 /// Elements of the operand, taken as one row-major list, under any sizes and strides.

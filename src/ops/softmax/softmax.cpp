@@ -88,7 +88,7 @@ class Softmax final : public OpNode<Softmax>,
                       public Quantizable,
                       public ReadsNearGreatest,
                       public TakesPadding,
-                      public TakesEnding {
+                      public TakesQuantizeEpilogue {
  public:
   explicit Softmax(bool log) : log_(log) {}
   int64_t axis = -1;
@@ -127,8 +127,8 @@ class Softmax final : public OpNode<Softmax>,
   Result<Ok> eval(EvalContext& c) const override {
     return softmax_rows(c.in(0), axis, log_, softmax_zero_mode(zero), c.out(0), loc());
   }
-  Result<Node*> with_ending(const Ending& ending, const InsertPoint& place,
-                            std::string& reason) override;
+  Result<Node*> with_epilogue(const QuantizeEpilogue& epilogue, const InsertPoint& point,
+                              std::string& reason) override;
 
   Result<Ok> lower(Lowering& l) const override {
     const Type& x = l.in_type(0);
@@ -154,17 +154,17 @@ class Softmax final : public OpNode<Softmax>,
   bool log_;
 };
 
-Result<Node*> Softmax::with_ending(const Ending& ending, const InsertPoint& place,
-                                   std::string& reason) {
-  if (log_ || ending.floats || input_type(0).dtype != DType::f32) {
-    reason = log_ ? "it is a logarithm" : ending.floats ? kReadAsFloats : "it is not f32";
+Result<Node*> Softmax::with_epilogue(const QuantizeEpilogue& epilogue, const InsertPoint& point,
+                                     std::string& reason) {
+  if (log_ || epilogue.floats || input_type(0).dtype != DType::f32) {
+    reason = log_ ? "it is a logarithm" : epilogue.floats ? kReadAsFloats : "it is not f32";
     return static_cast<Node*>(nullptr);
   }
-  auto fused = std::make_unique<SoftmaxQuantize>(ending.dynamic);
+  auto fused = std::make_unique<SoftmaxQuantize>(epilogue.dynamic);
   fused->axis = axis;
   fused->zero = zero;
-  fused->ending = ending;
-  return place.graph.add(std::move(fused), {input(0)}, place.loc, place.before);
+  fused->epilogue = epilogue;
+  return point.graph.add(std::move(fused), {input(0)}, point.loc, point.before);
 }
 
 Result<Value*> Softmax::quantized(Quantizer& q) const {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "ir/padding.h"
-#include "ops/quantize/ending.h"
+#include "ops/quantize/epilogue.h"
 
 namespace qc {
 
@@ -18,12 +18,12 @@ class SoftmaxQuantize final : public OpNode<SoftmaxQuantize>,
                               public TakesPadding,
                               public EndsInCodes {
  public:
-  explicit SoftmaxQuantize(bool dynamic) { ending.dynamic = dynamic; }
+  explicit SoftmaxQuantize(bool dynamic) { epilogue.dynamic = dynamic; }
   static const OpInfo kStatic, kDynamic;
   int64_t axis = -1;
   std::string zero = "none";
 
-  const OpInfo& info() const override { return ending.dynamic ? kDynamic : kStatic; }
+  const OpInfo& info() const override { return epilogue.dynamic ? kDynamic : kStatic; }
   void attrs(AttrVisitor& v) override;
   Result<Ok> pad(PaddedNode& c) override;
   Result<std::vector<Type>> infer() const override;

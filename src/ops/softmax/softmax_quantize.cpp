@@ -20,16 +20,16 @@ const OpInfo SoftmaxQuantize::kDynamic = {
 void SoftmaxQuantize::attrs(AttrVisitor& v) {
   v("axis", axis);
   v("zero", zero, std::string("none"));
-  ending.attrs(v);
+  epilogue.attrs(v);
 }
 
 Result<Ok> SoftmaxQuantize::pad(PaddedNode& c) {
   const int64_t at = c.resolved(axis);
-  if (ending.dynamic && (!ending.per_token || c.is_padded(0, c.resolved(-1)))) {
+  if (epilogue.dynamic && (!epilogue.per_token || c.is_padded(0, c.resolved(-1)))) {
     return c.refuse("padding would take part in the range of codes");
   }
   if (c.is_padded(0, at)) QC_TRY(c.fill(0, at, Fill::lowest));
-  if (!ending.dynamic) {
+  if (!epilogue.dynamic) {
     c.set_result(c.padding(0));
     return Ok{};
   }
@@ -39,14 +39,14 @@ Result<Ok> SoftmaxQuantize::pad(PaddedNode& c) {
 
 Result<std::vector<Type>> SoftmaxQuantize::infer() const {
   QC_TRY(check_softmax(*this, axis, zero));
-  if (ending.floats) return error(Code::attribute, loc(), "{} keeps no floats", op());
-  return ending.types(input_type(0), loc());
+  if (epilogue.floats) return error(Code::attribute, loc(), "{} keeps no floats", op());
+  return epilogue.types(input_type(0), loc());
 }
 
 Result<Ok> SoftmaxQuantize::eval(EvalContext& c) const {
   Tensor y(DType::f32, c.in(0).shape());
   QC_TRY(softmax_rows(c.in(0), axis, false, softmax_zero_mode(zero), y, loc()));
-  eval_ending(ending, y, c, output()->type());
+  eval_epilogue(epilogue, y, c, output()->type());
   return Ok{};
 }
 
@@ -60,7 +60,7 @@ Result<Ok> SoftmaxQuantize::lower(Lowering& l) const {
   c.inner = view.inner;
   c.zero = softmax_zero_mode(zero);
   c.x = l.in(0);
-  QC_TRY(lower_ending(l, ending, c));
+  QC_TRY(lower_epilogue(l, epilogue, c));
   l.emit(c);
   return Ok{};
 }

@@ -4,7 +4,7 @@
 #include "ir/capability.h"
 #include "ir/index_formula.h"
 #include "ir/padding.h"
-#include "ir/part_views.h"
+#include "ir/slice_views.h"
 #include "ops/common/registration.h"
 #include "ops/common/strided.h"
 #include "quant/lifting.h"
@@ -16,8 +16,8 @@ class Transpose final : public ViewNode<Transpose>,
                         public HasFormula,
                         public IsTranspose,
                         public MovesScales,
-                        public ViewsParts,
-                        public StaysInPlace,
+                        public ViewsSlices,
+                        public AliasesOperand,
                         public TakesPadding {
  public:
   static const OpInfo kInfo;
@@ -84,7 +84,9 @@ class Transpose final : public ViewNode<Transpose>,
     if (perm.size() > 1) return std::nullopt;
     return known_ints(input(0));
   }
-  std::optional<Placed> place(const Dims& x) const override { return Placed{view(x, x).from, 0}; }
+  std::optional<StridedAlias> alias(const Dims& x) const override {
+    return StridedAlias{view(x, x).from, 0};
+  }
   Strided view(const Dims& x, const Dims& y) const {
     Strided s{output()->shape(), {}, y};
     for (int64_t axis : perm) s.from.push_back(x[static_cast<size_t>(axis)]);

@@ -176,9 +176,9 @@ Result<Ok> Unary::lower(Lowering& l) const {
   return emit(c);
 }
 
-Result<Node*> Unary::with_ending(const Ending& ending, const InsertPoint& place,
-                                 std::string& reason) {
-  return ActivationQuantize::fused(*this, ending, place, reason);
+Result<Node*> Unary::with_epilogue(const QuantizeEpilogue& epilogue, const InsertPoint& point,
+                                   std::string& reason) {
+  return ActivationQuantize::fused(*this, epilogue, point, reason);
 }
 
 const OpInfo LogicalNot::kInfo = {

@@ -6,7 +6,7 @@
 #include "frontends/common/foreign.h"
 #include "ir/index_formula.h"
 #include "ir/rewrite.h"
-#include "quant/ending.h"
+#include "quant/quantize_epilogue.h"
 
 namespace qc {
 
@@ -45,7 +45,7 @@ struct UnaryOp {
 };
 
 /// y = f(x) for every element; f is the op's name. Parameters are rounded to f32.
-class Unary final : public OpNode<Unary>, public HasFormula, public TakesEnding {
+class Unary final : public OpNode<Unary>, public HasFormula, public TakesQuantizeEpilogue {
  public:
   explicit Unary(const UnaryOp* op) : a(op->a), b(op->b), op_(op) {}
   double a = 0, b = 0;
@@ -59,8 +59,8 @@ class Unary final : public OpNode<Unary>, public HasFormula, public TakesEnding 
   Result<Ok> eval(EvalContext&) const override;
   Result<Ok> lower(Lowering&) const override;
   /// Of activations: activation_quantize.
-  Result<Node*> with_ending(const Ending& ending, const InsertPoint& place,
-                            std::string& reason) override;
+  Result<Node*> with_epilogue(const QuantizeEpilogue& epilogue, const InsertPoint& point,
+                              std::string& reason) override;
 
  private:
   const UnaryOp* op_;

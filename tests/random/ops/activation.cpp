@@ -10,7 +10,7 @@ void sample_activation(Samplers& r) {
       if (s.chance(50)) inputs.push_back(inputs[0]);
       const auto fn = s.pick<std::string>(
           {"silu", "gelu", "gelu_tanh", "gelu_quick", "sigmoid", "tanh", "relu"});
-      s.emit(op, inputs, s.ending(dynamic, {{"fn", fn}}));
+      s.emit(op, inputs, s.epilogue(dynamic, {{"fn", fn}}));
     });
   }
 }

@@ -23,7 +23,7 @@ Value* coded(Sampling& s, Value* x) {
 }
 
 /// Attention of codes: as floats, as codes with scales of their own, or found at run time.
-void sample_codes(Sampling& s, const std::string& name, bool ending, bool dynamic) {
+void sample_codes(Sampling& s, const std::string& name, bool epilogue, bool dynamic) {
   Value* q = s.floats(4, 4);
   const Ints shape = static_dims(q->shape());
   if (shape[0] * shape[1] * shape[2] > 500) return;
@@ -46,9 +46,9 @@ void sample_codes(Sampling& s, const std::string& name, bool ending, bool dynami
   }
   while (!inputs.back()) inputs.pop_back();
   AttrMap attrs = window(s);
-  if (ending) {
+  if (epilogue) {
     attrs["joined"] = s.chance(50);
-    attrs = s.ending(dynamic, std::move(attrs));
+    attrs = s.epilogue(dynamic, std::move(attrs));
   } else {
     attrs["to"] = s.chance(50) ? s.format() : QType{};
   }

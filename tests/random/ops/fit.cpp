@@ -2,7 +2,7 @@
 
 namespace qc {
 
-void sample_fit(Samplers& r) {
+void sample_pad_or_trim(Samplers& r) {
   r.add("fit", [](Sampling& s) {
     Value* x = s.floats(1, 4);
     const int64_t axis = s.between(0, x->rank() - 1);

@@ -4,7 +4,7 @@ namespace qc {
 namespace {
 
 /// A norm that writes codes, half of the time of a sum.
-void sample_ending(Sampling& s, const std::string& name, bool dynamic) {
+void sample_epilogue(Sampling& s, const std::string& name, bool dynamic) {
   const bool groups = name.starts_with("group"), residual = s.chance(50);
   Value* x = s.floats(groups ? 3 : 1, 4);
   const Ints shape = static_dims(x->shape());
@@ -13,7 +13,7 @@ void sample_ending(Sampling& s, const std::string& name, bool dynamic) {
   AttrMap attrs{{"eps", 1e-5}, {"sums", residual && s.chance(50)}};
   if (groups) attrs["groups"] = s.chance(50) ? shape[1] : int64_t{1};
   s.emit(name, {x, gamma, nullptr, residual ? s.constant(DType::f32, shape) : nullptr},
-         s.ending(dynamic, std::move(attrs)));
+         s.epilogue(dynamic, std::move(attrs)));
 }
 
 }  // namespace
@@ -41,7 +41,7 @@ void sample_norm(Samplers& r) {
   for (const std::string op : {"layer_norm_quantize", "rms_norm_quantize", "group_norm_quantize"}) {
     for (bool dynamic : {false, true}) {
       const std::string name = dynamic ? op + "_dynamic" : op;
-      r.add(name, [name, dynamic](Sampling& s) { sample_ending(s, name, dynamic); });
+      r.add(name, [name, dynamic](Sampling& s) { sample_epilogue(s, name, dynamic); });
     }
   }
   r.add("scale_shift", [](Sampling& s) {

@@ -17,7 +17,7 @@ void sample(Sampling& s, const std::string& name, bool codes, bool dynamic) {
     attrs["eps"] = 0.01;
     if (s.chance(70)) operands.push_back(s.constant(DType::f32, row));
   }
-  s.emit(name, operands, codes ? s.ending(dynamic, attrs) : attrs);
+  s.emit(name, operands, codes ? s.epilogue(dynamic, attrs) : attrs);
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ void sample_softmax(Samplers& r) {
     const char* op = dynamic ? "softmax_quantize_dynamic" : "softmax_quantize";
     r.add(op, [op, dynamic](Sampling& s) {
       Value* x = s.floats(1, 4);
-      s.emit(op, {x}, s.ending(dynamic, {{"axis", s.below(x->rank())}}));
+      s.emit(op, {x}, s.epilogue(dynamic, {{"axis", s.below(x->rank())}}));
     });
   }
   for (const char* op : {"softmax", "log_softmax"}) {
