@@ -100,6 +100,10 @@ class Model {
   /// called) and `bytes` (1 GiB).
   void limit_program_cache(size_t count, uint64_t bytes) const;
   CacheReport program_cache() const;
+  [[deprecated("use limit_program_cache")]] void keep_forms(size_t count, uint64_t bytes) const {
+    limit_program_cache(count, bytes);
+  }
+  [[deprecated("use program_cache")]] CacheReport forms() const { return program_cache(); }
 
  private:
   struct State;

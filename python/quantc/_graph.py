@@ -267,6 +267,12 @@ class Graph(Runnable):
         """How the cache of compiled programs was used: hits, misses, and what it holds."""
         return self._core.program_cache
 
+    @property
+    def forms(self) -> _core.CacheReport:
+        """``program_cache`` by its earlier name."""
+        _warnings.warn("Graph.forms is named Graph.program_cache now", DeprecationWarning, stacklevel=2)
+        return self._core.program_cache
+
     def __repr__(self) -> str:
         return (f"<quantc.Graph ({', '.join(map(_port, self.inputs))}) -> "
                 f"({', '.join(map(_port, self.outputs))})>")

@@ -5,6 +5,7 @@
 #include "api/state.h"
 #include "driver/compile.h"
 #include "driver/load.h"
+#include "driver/renamed.h"
 #include "interp/interpreter.h"
 #include "ir/text.h"
 
@@ -101,7 +102,11 @@ Expected<Model> Model::loaded(const Options& options, Read&& read) {
   auto graph = qc::within(&budget, [&] { return read(&network->remarks); });
   if (!graph.ok()) return converted(graph.diag());
   network->graph = std::move(*graph);
-  return Model(std::make_unique<State>(std::move(network), options, budget));
+  std::vector<std::string> renamed;
+  auto state =
+      std::make_unique<State>(std::move(network), qc::with_current_names(options, renamed), budget);
+  state->program_cache.warn(renamed);
+  return Model(std::move(state));
 }
 
 Expected<Model> Model::load(const std::string& path, const Options& options) {
@@ -129,8 +134,11 @@ Expected<Model> Model::with(const Options& options) const {
   }
   const auto known = check_dims(*state_->network->graph, own, options);
   if (!known.ok()) return converted(known.diag());
-  auto state = std::make_unique<State>(state_->network, options, state_->budget);
+  std::vector<std::string> renamed;
+  auto state = std::make_unique<State>(state_->network, qc::with_current_names(options, renamed),
+                                       state_->budget);
   state->program_cache.warn(state_->program_cache.warnings());
+  state->program_cache.warn(renamed);
   return Model(std::move(state));
 }
 

@@ -49,7 +49,7 @@ struct CompileFlags {
   Options options;
   std::vector<std::string> dims, shapes, constants;
   std::string config;
-  std::vector<std::string> print_after;
+  mutable std::vector<std::string> print_after;  // resolve() replaces earlier names of passes
   bool time_passes = false;
 
   void add_dims(CLI::App& app);

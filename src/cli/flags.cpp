@@ -7,6 +7,7 @@
 #include "driver/choices.h"
 #include "driver/config.h"
 #include "driver/pass_list.h"
+#include "driver/renamed.h"
 #include "ir/text.h"
 #include "support/budget.h"
 #include "support/escape.h"
@@ -153,7 +154,10 @@ Result<Options> CompileFlags::resolve() const {
       return error(Code::usage, "--const '{}' is not INPUT=NUMBER or INPUT=FILE", text);
     out.constants[text.substr(0, equals)] = text.substr(equals + 1);
   }
-  out = implied(std::move(out));
+  std::vector<std::string> renamed;
+  out = implied(with_current_names(std::move(out), renamed));
+  for (std::string& name : print_after) use_current_pass(name, renamed);
+  warn(config.empty() ? "quantc" : config, renamed);
   QC_TRY(check(out));
   if (Budget* budget = Budget::current()) budget->set_factor(out.budget);
   for (const std::string& name : print_after) {
