@@ -1,8 +1,7 @@
-/* Epilogues: how kernels that compute floats store them as codes, which nobody then reads as
- * floats. The floats are computed into scratch, batch rows at a time, and become codes while they
- * are near.
+/* Quantizing epilogues: kernels that compute floats store codes. The floats go to scratch, batch
+ * rows at a time, and are quantized while they are in cache.
  *
- * A result lies as rows of n floats, side by side. What becomes of them says qk_quantize_out:
+ * A result is contiguous rows of n floats. qk_quantize_out says how they are quantized; its mode is one of:
  *   QK_STATIC       element i, seen as [..., axis, inner], has the scale and zero point that
  *                  kernels/quantize/quantize.h says, with the strides s_*; scales are reciprocals
  *                  with reciprocal. Operands `scales` and `zeros` (may be null: 0).

@@ -1,17 +1,16 @@
-/* Elementwise kernels on a device: a thread computes vectors of E neighbouring elements, 16 bytes
- * of the widest operand or result. The portable body is called for each element of a vector;
- * operands are brought, and results taken away, 16 bytes at once where they lie side by side and
- * aligned, an element at a time where not. Vectors that run over the end of a row, and the last
- * one, are computed by elements that are found one by one. Included after launch.h.
+/* Vectorised elementwise kernels on a device. A thread computes vectors of E neighbouring elements:
+ * 16 bytes of the widest operand or result. The portable body is called for each element. Loads and
+ * stores move 16 bytes if elements are contiguous and aligned, else one element. Vectors that cross
+ * the end of a row, and the last vector, locate each element separately. Included after launch.h.
  *
  * For a split (kernels/common/units.h) whose units are elements there are
  *   int32_t NAME_advance(const PARAMS* p, int32_t first, const void** in, void** out)
  *       moves operands and results on to element `first`; returns how many from there on lie in one
  *       row, each operand with one step;
  *   int32_t NAME_spans(const PARAMS* p, PARAMS* one, int32_t* bytes, int32_t* steps)
- *       makes of the call in `one` one of a single element, and says how elements of p lie:
- * bytes[i] are those of an element of operand i, 0 where all elements have the whole operand;
- * steps[i] elements lie between neighbours of a row. Returns the bytes of an element of the result.
+ *       narrows the call in `one` to a single element, and describes the operands of p:
+ * bytes[i] is the size of an element of operand i, 0 if all elements read the whole operand;
+ * steps[i] is the stride between neighbours of a row. Returns the size of an element of the result.
  */
 #ifndef QK_VECTORS_H
 #define QK_VECTORS_H

@@ -1,5 +1,5 @@
 /* Blocks of arrays that are transposed, x [batch][rows][columns] to y [batch][columns][rows]: 16
- * bytes of x and of y are beside each other in each. A unit is a block. */
+ * bytes of x and of y are contiguous in each. A unit is a block. */
 #ifndef QK_QUANTIZE_TRANSPOSE_H
 #define QK_QUANTIZE_TRANSPOSE_H
 

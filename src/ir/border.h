@@ -1,4 +1,4 @@
-// Capabilities of borders: borders of one constant that an op can put around its operand by itself.
+// Capabilities of ops that add a constant border to operand 0, or can absorb one into their pads.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace qc {
 
-/// How many elements are added before and after operand 0 along each axis, and what they are.
+/// The sizes of a border before and after operand 0 along each axis, and its value.
 struct Border {
   Dims before, after;
   bool zero = false;    // 0, or of codes the zero point
@@ -20,7 +20,7 @@ struct Border {
 class AddsBorder {
  public:
   virtual ~AddsBorder() = default;
-  /// The border; nullopt where it shows elements of the operand or a value not known now.
+  /// Nullopt if the border repeats elements of the operand or its value is unknown at compile time.
   virtual std::optional<Border> border(const ConstantPool& pool) const = 0;
 };
 
@@ -28,10 +28,9 @@ class AddsBorder {
 class TakesBorder {
  public:
   virtual ~TakesBorder() = default;
-  /// A node without operands that, of the operand without the border, makes what this node makes of
-  /// the operand inside it; null where it cannot. Bits stay the same where operand 0 is codes. Of
-  /// floats the sign of a zero may change, and what meets weights that are not finite: a product
-  /// with padding is left out, not added.
+  /// A node without operands that computes the same from the operand without the border; null if
+  /// there is none. Codes stay bit-identical. With floats the sign of a zero may change, and so may
+  /// results of weights that are not finite: products with padding are skipped, not added.
   virtual std::unique_ptr<Node> with_border(const Border& border) const = 0;
 };
 
@@ -43,8 +42,8 @@ class PreservesZero {
   virtual bool preserves_zero() const = 0;
 };
 
-/// `pads`, all begins and then all ends of the axes from 2 on, with the border's added. Nullopt
-/// where the border surrounds another axis or its sizes are not known or not small.
+/// `pads` (all begins, then all ends, of the axes from 2 on) plus the sizes of the border. Nullopt
+/// if the border extends along axis 0 or 1, or if a size is unknown or large.
 std::optional<Ints> pads_with(const Ints& pads, const Border& border);
 
 }  // namespace qc

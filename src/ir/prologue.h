@@ -1,5 +1,5 @@
-// Prologues: what is done to the operand of an op before the op itself. A norm of the rows that an
-// op reads, and nobody else does, becomes the prologue of that op, for the pass fuse_prologues.
+// Prologues: an op applies another op to its operand before it computes. The pass fuse_prologues
+// makes a row norm the prologue of its only reader.
 #pragma once
 
 #include <string>
@@ -8,12 +8,12 @@
 
 namespace qc {
 
-/// An op that can do itself what another does to its operand 0.
+/// An op that can absorb the op that computes its operand 0.
 class TakesPrologue {
  public:
   virtual ~TakesPrologue() = default;
-  /// Adds, before this node, one that computes what this one and the one that gives its operand 0
-  /// do together, to the bit. Null where it cannot; `reason` says why where one might expect it.
+  /// Adds, before this node, one that computes this node and the one behind its operand 0 together,
+  /// bit-identically. Null if it cannot; `reason` says why if the fusion could be expected.
   virtual Result<Node*> with_prologue(Graph& graph, std::string& reason) = 0;
 };
 

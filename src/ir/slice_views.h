@@ -1,6 +1,5 @@
-// Parts of values: ViewsSlices, the capability of views to tell of which view of a whole value
-// their result is a part, where they read a part of it, for the pass merge_products; IsSlice and
-// JoinsSlices, what ops do alike to parts of one value, for the pass merge_slices.
+// Slices of values. ViewsSlices moves views past slices, for the pass merge_products. IsSlice and
+// JoinsSlices describe ops that do the same to slices of one value, for the pass merge_slices.
 #pragma once
 
 #include <memory>
@@ -24,8 +23,8 @@ class ViewsSlices {
     IndexRange slice;            // of its result
   };
   virtual ~ViewsSlices() = default;
-  /// The operand of this node is `part` of a value of shape `whole`: the view of all of it, and
-  /// the part of that which is this node's result. Nullopt where the result is not such a part.
+  /// With the operand being `slice` of a value of shape `whole`: a view of the whole value, and the
+  /// slice of that view that equals this node's result. Nullopt if the result is no slice of one.
   virtual std::optional<OfWhole> of_whole(const Dims& whole, const IndexRange& slice) const = 0;
 };
 
@@ -33,21 +32,22 @@ class ViewsSlices {
 class IsSlice {
  public:
   virtual ~IsSlice() = default;
-  /// Nullopt where it is more than one axis, or not known.
+  /// Nullopt if several axes are sliced, or the range is unknown at compile time.
   virtual std::optional<IndexRange> slice() const = 0;
 };
 
-/// An op that can be done to some indices of an axis of operand 0 and leave the others as they are.
+/// An op that can be restricted to a range of one axis of operand 0; other elements stay unchanged.
 class JoinsSlices {
  public:
   virtual ~JoinsSlices() = default;
-  /// What nodes have in common that do the same to parts along `axis`, further operands included;
-  /// empty where this one cannot be joined.
+  /// Nodes with equal keys do the same to slices along `axis`. The key covers all operands after
+  /// the first. Empty if this node cannot be merged.
   virtual std::string slice_key(int64_t axis) const = 0;
-  /// This node, without operands, for that part of a whole value, whose type the result has.
+  /// This node, without operands, restricted to `slice` of a whole value; its result has the type
+  /// of the whole value.
   virtual std::unique_ptr<Node> on_slice(const IndexRange& slice) const = 0;
-  /// Operands from the second on of one node in place of these, which have one key and do it to
-  /// parts that follow each other along `axis`.
+  /// The operands after the first for one node that replaces `nodes`. These have equal keys, and
+  /// their slices are adjacent along `axis`, in order.
   virtual Result<std::vector<Value*>> joined_operands(Graph&, int64_t /*axis*/,
                                                       const std::vector<Node*>& nodes) const {
     const auto& all = nodes[0]->inputs();

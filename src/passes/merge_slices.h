@@ -1,17 +1,16 @@
-// merge_slices: what is done alike to parts of one value is done to the value at once.
+// merge_slices: merges equal ops on slices of one value into one op on the whole value.
 //
-// First views: view(part(x)) = part(view(x)), where parts go through views that are parts of one
-// view of the whole (ViewsSlices). Then ops that can be done to neighbouring parts and leave the
-// rest (JoinsSlices):
+// 1. Views move past slices (ViewsSlices): view(slice(x)) = slice(view(x)).
+// 2. Equal ops on adjacent slices merge if they can leave the other elements unchanged
+//    (JoinsSlices):
 //
 //   %q = rotary(slice(%x)), %k = rotary(slice(%x)), %v = slice(%x)
-//     ->  %y = rotary(%x) {of queries and keys}, and the parts of %y
+//     ->  %y = rotary(%x) {of queries and keys}, and the slices of %y
 //
-// Other parts of the value are read from the result too, in which they are as they were. So one
-// quantize of all parts can follow: lift_quantize runs once more after this pass. Where such ops
-// stand between codes with static scales, codes become floats, and floats codes, of neighbouring
-// parts at once, with the scales of each along the axis of the parts. Only values of which parts
-// end in codes, or in such an op, are looked at.
+// The remaining slices read the merged result, where their elements are unchanged. One quantize of
+// the whole value can then follow, so lift_quantize runs once more after this pass. Between codes with static scales,
+// adjacent slices are also dequantized and quantized together, with per-slice scales along the
+// sliced axis. The pass looks only at values with a slice that ends in codes or in such an op.
 #pragma once
 
 #include "passes/pipeline.h"

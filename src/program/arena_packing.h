@@ -1,4 +1,4 @@
-// Placing intervals in an arena: the packing half of the memory plan, free of everything else.
+// Packs live intervals into an arena: the part of the memory plan that knows no Program.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@ struct Interval {
   int64_t offset = -1;
 };
 
-/// Sets every offset so that intervals alive together do not overlap and returns the arena's size.
-/// Stops early when it reaches `lower_bound`; deterministic.
+/// Sets all offsets so that intervals with common times do not overlap, and returns the size of the
+/// arena. Deterministic; stops early at `lower_bound`.
 int64_t pack_intervals(std::vector<Interval>& intervals, int64_t align, int64_t lower_bound);
 
 }  // namespace qc

@@ -1,6 +1,5 @@
-// Epilogues: what a float op does with its result before it stores it. A quantize after a norm, a
-// softmax or an activation that nobody else reads becomes the epilogue of that op, which then
-// writes codes itself.
+// Quantizing epilogues: a float op quantizes its result before it stores it. The pass fuse_quantize
+// makes a quantize the epilogue of the norm, softmax or activation whose only reader it is.
 #pragma once
 
 #include <memory>
@@ -12,22 +11,21 @@
 
 namespace qc {
 
-/// How floats become codes, as a quantize node says it: by static scales, or by scales and zero
-/// points found from the elements when it runs.
+/// The parameters of a quantize node: static scales, or dynamic ones that each run computes from
+/// the elements.
 struct QuantizeEpilogue {
   bool dynamic = false;
-  QType to;                          // of static scales the format, else the type of the codes
-  std::string arithmetic = "exact";  // of static scales
-  bool symmetric = false, per_token = false;  // of dynamic ones
+  QType to;                          // the format if scales are static, else the type of the codes
+  std::string arithmetic = "exact";  // for static scales
+  bool symmetric = false, per_token = false;  // for dynamic scales
   bool floats = false;                        // the floats are a result too, for other readers
 
   /// The attributes of the quantize nodes, by the same names.
   void attrs(AttrVisitor& v);
-  /// What a float result of type `x` becomes: codes, then for dynamic epilogues scales and zero
-  /// points, one for the tensor or one per row of the last axis; then the floats where they are
-  /// kept. Checks everything.
+  /// The result types for a float result of type `x`: codes; scales and zero points if dynamic, one
+  /// per tensor or per row of the last axis; the floats if `floats`. Checks all parameters.
   Result<std::vector<Type>> types(const Type& x, const Loc& loc) const;
-  /// Which result the kept floats are.
+  /// The index of the result that holds the floats.
   size_t floats_at() const { return dynamic ? 3 : 1; }
 };
 
@@ -35,20 +33,20 @@ struct QuantizeEpilogue {
 class IsQuantizeEpilogue {
  public:
   virtual ~IsQuantizeEpilogue() = default;
-  /// Nothing where it does more: changes the layout, say.
+  /// Nullopt if the node does more than quantize, such as changing the layout.
   virtual std::optional<QuantizeEpilogue> epilogue() const = 0;
 };
 
 /// Why an op that cannot keep its floats stays beside a quantize.
 inline constexpr const char* kReadAsFloats = "others read its result too";
 
-/// An op that can write codes in place of its float result 0.
+/// An op that can write codes instead of its float result 0.
 class TakesQuantizeEpilogue {
  public:
   virtual ~TakesQuantizeEpilogue() = default;
-  /// Adds a node that computes what this one does and writes codes: its first results are those of
-  /// the epilogue. Null where it cannot, with `reason` for reports. It may take in nodes before it,
-  /// whose locations it joins.
+  /// Adds a node that computes this one and writes codes; its first results are those of the
+  /// epilogue. Null if it cannot, with `reason` for reports. It may absorb nodes before this one,
+  /// and joins their locations.
   virtual Result<Node*> with_epilogue(const QuantizeEpilogue& epilogue, const InsertPoint& point,
                                       std::string& reason) = 0;
 };

@@ -1,4 +1,4 @@
-// What op classes with an epilogue share: evaluating it and giving it to a kernel.
+// Evaluation and lowering of quantizing epilogues, shared by all op classes that have one.
 #pragma once
 
 #include "interp/eval.h"
@@ -13,7 +13,7 @@ namespace qc {
 void eval_epilogue(const QuantizeEpilogue& epilogue, const Tensor& y, EvalContext& c,
                    const Type& codes);
 
-/// What kernels are told of an epilogue (kernels/common/quantize_epilogue.h).
+/// The epilogue as kernels have it (kernels/common/quantize_epilogue.h).
 Result<params::QuantizeOut> quantize_out(const Lowering& l, const QuantizeEpilogue& epilogue);
 View epilogue_scales(Lowering& l, const QuantizeEpilogue& epilogue);
 View epilogue_zeros(Lowering& l, const QuantizeEpilogue& epilogue);
