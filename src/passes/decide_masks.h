@@ -1,4 +1,4 @@
-// decide_masks: what indices and sizes alone decide is decided now.
+// decide_masks: evaluates masks and comparisons that depend on indices and sizes only.
 //
 //   le(j, i), j and i positions:  attention(q, k, v, le(j, i))  ->  attention(q, k, v) {right = 0}
 //   attention(q, k, v, ge(i, 0))                                ->  attention(q, k, v)
@@ -6,11 +6,11 @@
 //   cast(add(i, 0))                                             ->  cast(i)
 //   gather(table, i)                                            ->  slice(table)
 //
-// Positions are affine in their indices (HasFormula), and so comparisons of them are linear
-// inequalities, of which many hold for all sizes or for none. A mask [queries, keys] that is left
-// may be a window, which attention has as attributes (TakesMask): then nobody computes or stores
-// it. It runs before constants are folded, so that a graph of numbers takes the same form as one of
-// free sizes. Every bit stays as it was.
+// Positions are affine in their indices (HasFormula), so comparisons of positions are linear
+// inequalities; many hold for all sizes or for none. A remaining mask [queries, keys] may be a
+// window. Attention has windows as attributes (TakesMask), so the mask is neither computed nor
+// stored. The pass runs before constants are folded, so that static and free sizes give the same
+// graph. Results stay bit-identical.
 #pragma once
 
 #include "passes/pipeline.h"

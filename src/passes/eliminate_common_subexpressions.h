@@ -1,11 +1,12 @@
-// eliminate_common_subexpressions: equal computations are done once; of commutative ops the
-// constant operand is second.
+// eliminate_common_subexpressions: computes equal expressions once, and makes constants the second
+// operand of commutative ops.
 //
 //   %1 = exp(%0)   %2 = exp(%0)   ->   %1 = exp(%0), readers of %2 read %1
 //   add(@c, %0)                   ->   add(%0, @c)
 //
-// Equal means the same op, attributes and operands (the first two in either order where the op is
-// commutative). Ops with regions, or that are not functions of their operands, stay.
+// Nodes are equal if op, attributes and operands are; commutative ops may have their first two
+// operands in either order. Ops with regions, and ops that are no functions of their operands,
+// stay.
 #pragma once
 
 #include "passes/pipeline.h"

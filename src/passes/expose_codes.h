@@ -1,10 +1,10 @@
-// expose_codes: inputs and outputs of the model become codes where quantize and dequantize stand at
-// its edges.
+// expose_codes: makes inputs and outputs of the model codes if they are quantized or dequantized
+// first and last.
 //
 //   input %x: f32[2]; %1 = quantize(%x) {to = T}   ->   input %x: T[2]
 //   %9 = dequantize(%8); output %9                 ->   output %8
 //
-// An input that is read in two formats, or as a float too, stays as it is.
+// Inputs with readers of several formats, or with readers of floats, stay floats.
 #pragma once
 
 #include "passes/pipeline.h"

@@ -1,16 +1,16 @@
-// fold_pads, fold_code_pads: a border of zeros goes into the pads of what reads it.
+// fold_pads, fold_code_pads: fold a border of zeros into the pads of its readers.
 //
 //   conv(pad(x), w) {pads = [0, 0]}            ->  conv(x, w) {pads = [1, 1]}          fold_pads
 //   qconv(pad(x), w) {pads = [0, 0]}           ->  qconv(x, w) {pads = [1, 1]} fold_code_pads
 //   qconv(quantize(pad(x)), w) {pads = [0, 0]} ->  qconv(quantize(x), w) {pads = [1, 1]}
 //
-// and alike for pools, where every reader of the bordered value can take the border (TakesBorder),
-// directly or behind conversions that keep zero (PreservesZero). The bordered copy of the operand,
-// often the largest value of a small network, is then never in memory.
+// The same holds for pools. All readers of the bordered value must take the border (TakesBorder),
+// directly or behind conversions that preserve zero (PreservesZero). The bordered copy, often the
+// largest value of a small network, is then never in memory.
 //
-// fold_pads works on floats, of which the sign of a zero may change, and so makes the contract
-// graph; a value that a rule quantizes keeps its own rounding and its border. fold_code_pads works
-// where the readers have codes, and keeps every bit.
+// fold_pads works on floats. It may change the sign of a zero, so it runs before the contract
+// graph; it skips values that a rule quantizes, which keep their own rounding. fold_code_pads works
+// on readers of codes and is bit-identical.
 #pragma once
 
 #include "passes/pipeline.h"

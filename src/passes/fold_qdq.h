@@ -1,4 +1,4 @@
-// fold_qdq: nodes between dequantize and quantize become nodes that compute on codes.
+// fold_qdq: replaces float nodes between dequantize and quantize by nodes on codes.
 //
 //   %3 = conv(dequantize(%1), dequantize(@w), @b)
 //   %4 = quantize(%3) {to = T}             ->   %4 = qconv(%1, @w, @b') {to = T}
@@ -6,8 +6,8 @@
 //   quantize(dequantize(%1))               ->   %1 or requantize(%1)
 //   quantize(tanh(dequantize(%1)))         ->   lookup(%1, @table)
 //
-// Ops say what they become (Quantizable); ops with the trait kOnCodes run on codes as they are;
-// functions of one value become tables. No rounding of the graph is left out.
+// Ops define their integer form (Quantizable), ops with the trait kOnCodes take codes unchanged,
+// and functions of one value become lookup tables. The pass drops no rounding of the graph.
 #pragma once
 
 #include "passes/pipeline.h"

@@ -1,22 +1,20 @@
-// fold_relayouts: a relayout goes into the product of codes after it or the conversion before it.
+// fold_relayouts: folds a relayout into the integer product after it or the conversion before it.
 //
 //   relayout(quantize(x))             ->  quantize(x) {layout}
 //   relayout(dequantize(x))           ->  dequantize(x) {layout}
 //
-// where nothing else reads what the conversion writes: each element is converted alike and is put
-// where it belongs at once (WritesLayout). This is how networks begin and end.
+// if the conversion has no other reader: the conversion writes elements in the new layout at once
+// (WritesLayout). Networks begin and end with these.
 //
 //   qlinear(reshape(relayout(x)), w)  ->  qlinear(reshape(transpose(x)), w with its columns
 //   permuted)
 //
-// where x is channels-last and the reshape makes one row of all channels and positions of an image,
-// as between the last convolution or pool of a network and its classifier. The transpose describes
-// the order in which the bytes lie anyway, so nothing is moved when the program runs; the weights
-// are permuted at compile time.
+// if x is channels-last and the reshape flattens channels and positions of an image into one row,
+// as between the last convolution or pool of a network and its classifier. The transpose matches
+// the order of bytes in memory, so a run moves nothing; weights are permuted at compile time.
 //
-// Only sums that are exact may be taken in another order (AccumulatesInAnyOrder). A sum of floats
-// is rounded at each term: in another order it has other bits, so the relayout in front of a float
-// product stays. Runs after assign_layouts.
+// Only exact sums may change their order (AccumulatesInAnyOrder). Float sums round at each term and
+// depend on the order, so a relayout before a float product stays. Runs after assign_layouts.
 #pragma once
 
 #include "passes/pipeline.h"

@@ -1,8 +1,8 @@
-// fuse_clamp: an op limits its own result instead of leaving it to a clamp after it.
+// fuse_clamp: fuses a clamp into the op that computes its operand.
 //
 //   %1 = conv(%0, @w)   %2 = clamp(%1) {lo = 0.0}   ->   %1 = conv(%0, @w) {lo = 0.0}
 //
-// Relies on the capabilities IsClamp and AbsorbsClamp, and on the unlimited value having no other
+// Relies on the capabilities IsClamp and AbsorbsClamp; the unclamped value must have no other
 // reader.
 #pragma once
 

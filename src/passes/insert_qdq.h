@@ -1,5 +1,5 @@
-// insert_qdq: turns noted schemes into quantize and dequantize nodes around the nodes they
-// are for; the nodes stay float.
+// insert_qdq: inserts quantize and dequantize nodes around each node with a noted scheme; the node
+// itself stays float.
 //
 //   %1 = conv(%0, @w, @b)   (noted: int8, scale 0.05)
 // becomes
@@ -10,8 +10,8 @@
 //   %5 = quantize(%4) {to = i8 q(..., scale=0.05)}
 //   %6 = dequantize(%5)
 //
-// An operand that is decoded already, also behind ops that run on codes as they are, keeps its
-// format, unless the rule states another.
+// An operand that is dequantized already, directly or behind ops that take codes unchanged, keeps
+// its format unless the rule states another.
 #pragma once
 
 #include "passes/pipeline.h"

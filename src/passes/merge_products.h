@@ -1,11 +1,12 @@
-// merge_products: products of one operand with constant weights become one, and its parts are read.
+// merge_products: merges products of one operand with constant weights; readers take slices of the
+// merged product.
 //
 //   %q = qlinear(%x, @wq)            %1 = qlinear(%x, @wq+@wk)
 //   %k = qlinear(%x, @wk)    ->      %q = slice(%1), %k = slice(%1)
 //
-// Weights are joined when they are written; scales are kept per channel. Every result keeps its
-// bits. What products must have in common, their op says (JoinsProducts). The pass merge_slices
-// then deals with the parts.
+// Weights are concatenated when they are written; scales stay per channel. Results stay
+// bit-identical. The op defines which products can be merged (JoinsProducts). The pass merge_slices
+// then handles the slices.
 #pragma once
 
 #include "passes/pipeline.h"

@@ -1,5 +1,5 @@
-// What a float node may become between dequantize and quantize nodes. insert_qdq asks it to
-// know what a rule may ask for, fold_qdq to do it.
+// What a float node between dequantize and quantize nodes can become: insert_qdq checks rules with
+// it, fold_qdq rewrites with it.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@ namespace qc {
 
 /// Whether the node moves or orders elements, so that it takes codes as they are.
 bool runs_on_codes(const Node& node);
-/// The operand that an elementwise f32 node with else single constants is a function of.
+/// The only operand of an elementwise f32 node that is not a single constant.
 std::optional<size_t> function_operand(const Node& node);
 /// Whether a rule may ask for a quantized form of this node: it has an integer form of its own,
 /// runs on codes, is a function of one value or is quantized in float.
@@ -23,13 +23,13 @@ bool can_tabulate(const QType& x, const QType& y);
 /// The dequantize node that gives the value; null where none does.
 Node* decoder(Value* value);
 
-/// A copy of a node that only moves or orders elements, on `inputs`, of which those in place of its
-/// float operands are codes of the type `codes`; null where the op does not take them or would give
-/// them another meaning.
+/// A copy on `inputs` of a node that only moves or orders elements; the inputs that replace its
+/// float operands have the type `codes`. Null if the op does not take codes or would change their
+/// meaning.
 Node* on_codes(Graph& graph, Node& node, std::vector<Value*> inputs, const QType& codes);
-/// f(dequantize(x)) = dequantize(f(x)) where f only moves or orders elements: puts the node on the
-/// codes, where all its float operands decode codes of one format and it takes them. Its readers
-/// then read a dequantize node; the float node stays without readers.
+/// f(dequantize(x)) = dequantize(f(x)) if f only moves or orders elements: applies the node to
+/// codes if all its float operands are dequantized from one format. Readers then read a dequantize
+/// node; the float node stays without readers.
 Result<bool> move_to_codes(Graph& graph, Node& node);
 
 }  // namespace qc

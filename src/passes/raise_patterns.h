@@ -1,9 +1,9 @@
-// raise_patterns: groups of nodes that spell one op become that op.
+// raise_patterns: replaces groups of nodes that compute one op by that op.
 //
 //   %1 = sigmoid(%0)   %2 = mul(%0, %1)   ->   %2 = silu(%0)
 //
-// The patterns are the rewrites that op folders registered (ir/rewrite.h); they are tried at each
-// node whose op can be their root, and again around every replacement, until none matches.
+// Patterns are the rewrites that op folders register (ir/rewrite.h). Each is tried at all nodes
+// whose op can be its root, and again around every replacement, until none matches.
 #pragma once
 
 #include "passes/pipeline.h"

@@ -1,5 +1,5 @@
-// recover_codes: float weights that are exactly narrow integers of the model times scales become
-// those integers again.
+// recover_codes: replaces float weights by codes if they are exactly integers of the model times
+// scales.
 //
 //   linear(%0, @w)    where @w was folded from i8 constants, a cast and a multiplication
 // becomes

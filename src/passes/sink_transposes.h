@@ -1,5 +1,5 @@
-// sink_transposes: transposes move past elementwise ops where they then meet another, and views
-// merge.
+// sink_transposes: moves transposes down past elementwise ops to other transposes, and merges
+// views.
 //
 //   transpose(transpose(x))                      ->  one transpose, or x
 //   transpose(f(transpose(x), scalar))           ->  one transpose after f, or f alone

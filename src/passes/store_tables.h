@@ -1,13 +1,14 @@
-// store_tables: what follows from a size alone is stored for the largest one, and read in part.
+// store_tables: stores tables that depend on a size only, computed for its maximum, and slices
+// them.
 //
 //   %1 : f32[seq, 4] = cos(mul(cast(iota() {size = seq}), @freq))
 //     -> @1 : f32[512, 4], %1 : f32[seq, 4] = slice(@1) {start = [0, 0], size = [seq, 4]}
 //
-// A graph of numbers has such tables among its constants, so that no run computes them and no arena
-// holds them. Relies on padding (ir/padding.h): a copy of the nodes with the dimension fixed to its
-// largest size has the bits of every smaller one before what is padding, which the ops themselves
-// prove; nodes that cannot be padded, or that need the run's own size for it, are left alone. So
-// are tables that are large, and those whose part would have to be copied. It keeps every bit.
+// With static sizes such tables are folded constants: no run computes them, no arena holds them.
+// Relies on padding (ir/padding.h): with the dimension fixed to its maximum, the nodes compute the
+// bits of every smaller size before the padding, as the ops prove. The pass skips nodes that cannot
+// be padded or need the size of the run, large tables, and tables whose slice would be copied.
+// Results stay bit-identical.
 #pragma once
 
 #include "passes/pipeline.h"
