@@ -510,9 +510,9 @@ def main():
         write(output / f"{folder.name}_table.c", table(folder, kernels, structs, named))
         write(output / folder.name / "calls.h", calls(folder, kernels, homes))
         write(output / folder.name / "selectors.h", selectors(folder, kernels))
-        if places := operands(folder.name, kernels):
-            texts[f"kernels/{folder.name}/operands.h"] = places
-            write(output / folder.name / "operands.h", places)
+        if positions := operands(folder.name, kernels):
+            texts[f"kernels/{folder.name}/operands.h"] = positions
+            write(output / folder.name / "operands.h", positions)
         for machine, text in [] if portable_only else machine_tables(folder, kernels):
             write(output / f"{folder.name}_{machine}_table.c", text)
             machines.append((folder.name, machine))

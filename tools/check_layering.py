@@ -90,8 +90,8 @@ def check_file(path: str, text: str, rows: dict[str, set[str]]) -> list[str]:
                 findings.append(f"{path}: includes {target}, but nothing outside tests/ includes tests")
             continue  # what folders above the kernels take from them has a rule of its own
         if there and not same(here, there, name, target) and there not in rows[here]:
-            place = "/".join(name.split("/")[:2]) if here == "kernels/*" else here
-            findings.append(f"{path}: includes {target}, but {place} may not include {there}")
+            own = "/".join(name.split("/")[:2]) if here == "kernels/*" else here
+            findings.append(f"{path}: includes {target}, but {own} may not include {there}")
         elif there and not outside and top in ("kernels", "runtime") and not path.endswith((".h", ".cpp")):
             findings.append(f"{path}: includes {target}, but code for devices and C includes nothing of src/")
     return findings

@@ -56,7 +56,7 @@ struct OwnOp {
 
   /// The name of an op in float whose form on codes this is. Then parameters are those of that op,
   /// and of every operand and result x with codes there are x_scale, x_zero_point, x_qmin, x_qmax.
-  std::string form_of;
+  std::string quantizes;
 };
 
 /// Adds an op to this process, or puts it in the place of one that was added under its name before;

@@ -1,8 +1,8 @@
 /* Quantizing epilogues: kernels that compute floats store codes. The floats go to scratch, batch
  * rows at a time, and are quantized while they are in cache.
  *
- * A result is contiguous rows of n floats. qk_quantize_out says how they are quantized; its mode is one of:
- *   QK_STATIC       element i, seen as [..., axis, inner], has the scale and zero point that
+ * A result is contiguous rows of n floats. qk_quantize_out says how they are quantized; its mode is
+ * one of: QK_STATIC       element i, seen as [..., axis, inner], has the scale and zero point that
  *                  kernels/quantize/quantize.h says, with the strides s_*; scales are reciprocals
  *                  with reciprocal. Operands `scales` and `zeros` (may be null: 0).
  *   QK_PER_TOKEN   each span elements, of which a row has a whole number, get a scale and a zero

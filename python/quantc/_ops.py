@@ -21,11 +21,11 @@ class Size:
     def __init__(self, text: str):
         self._text = text
 
-    def _with(self, form: str, other: Any, swapped: bool = False) -> Any:
+    def _with(self, pattern: str, other: Any, swapped: bool = False) -> Any:
         if not isinstance(other, (Size, int)):
             return NotImplemented
         a, b = (other, self) if swapped else (self, other)
-        return Size(form.format(a, b))
+        return Size(pattern.format(a, b))
 
     def __add__(self, other: Any) -> Any:
         return self._with("({} + {})", other)
@@ -133,15 +133,15 @@ def op(name: str, *, onnx: Optional[str] = None, quantizes: Optional[type] = Non
             if not hasattr(own, member):
                 raise UserError(f"op '{name}': class {own.__name__} has no '{member}'")
         inputs, outputs = (list(getattr(own, key).items()) for key in ("inputs", "outputs"))
-        form_of = "" if quantizes is None else getattr(quantizes, "__quantc_op__", None)
-        if form_of is None:
+        of = "" if quantizes is None else getattr(quantizes, "__quantc_op__", None)
+        if of is None:
             raise UserError(f"op '{name}': {getattr(quantizes, '__name__', quantizes)} is no op: decorate it with @quantc.op")
         number = next(_numbers)
         functions[number] = _Functions(own, len(outputs))
         texts = {key: getattr(own, key, "") for key in _TEXTS}
         summary = (own.__doc__ or "").strip().split("\n")[0]
         _core.add_op({"name": name, "onnx": onnx or own.__name__, "summary": summary, "inputs": inputs, "outputs": outputs,
-                      "parameters": _parameters(name, own), "stack": getattr(own, "stack", 1024), "form_of": form_of, **texts},
+                      "parameters": _parameters(name, own), "stack": getattr(own, "stack", 1024), "quantizes": of, **texts},
                      number)
         setattr(own, "__quantc_op__", name)
         setattr(own, "__quantc_float__", quantizes)

@@ -100,7 +100,7 @@ void define(const nb::dict& keys, int64_t number) {
   op.cuda = text("cuda");
   op.units = text("units");
   op.stack = nb::cast<int>(keys["stack"]);
-  op.form_of = text("form_of");
+  op.quantizes = text("quantizes");
   const auto own = std::make_shared<const PythonOp>(number, op.name);
   op.shape = [own](const OpValues& values, const OpShapes& in) { return own->shape(values, in); };
   op.evaluate = [own](const OpValues& values, const ArrayViews& in) {

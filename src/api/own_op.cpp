@@ -126,7 +126,7 @@ Expected<Done> add_op(OwnOp given) {
       return evaluated(*op, arguments, in, out);
     };
     return qc::define_own_op(std::move(own),
-                             {op->c, op->helpers, op->units, op->cuda, op->stack, op->form_of});
+                             {op->c, op->helpers, op->units, op->cuda, op->stack, op->quantizes});
   });
   if (!added.ok()) return converted(added.diag());
   return Done{};

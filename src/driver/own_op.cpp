@@ -417,7 +417,7 @@ Result<Ok> define_own_op(OwnOp op, const OwnText& text) {
   const size_t colons = op.name.find("::");
   op.domain = op.name.substr(0, std::min(colons, op.name.size()));
   op.op = colons == std::string::npos ? "" : op.name.substr(colons + 2);
-  op.on_codes = !text.form_of.empty();
+  op.on_codes = !text.quantizes.empty();
   KernelWriter writer(op, text);
   QC_TRY(writer.check());
   op.name = op.domain + "." + op.op;
@@ -425,10 +425,11 @@ Result<Ok> define_own_op(OwnOp op, const OwnText& text) {
   if (op.onnx.empty()) op.onnx = op.op;
   std::shared_ptr<const OwnOp> of;
   if (op.on_codes) {
-    std::string name = text.form_of;
+    std::string name = text.quantizes;
     if (const size_t at = name.find("::"); at != std::string::npos) name.replace(at, 2, ".");
     of = find_own_op(name);
-    if (!of) return writer.wrong("there is no op '{}' that it could be the form of", text.form_of);
+    if (!of)
+      return writer.wrong("there is no op '{}' that it could be the form of", text.quantizes);
     const auto same = [](const OwnParameter& a, const OwnParameter& b) {
       return a.name == b.name && a.standard.index() == b.standard.index() && a.choices == b.choices;
     };
@@ -438,16 +439,16 @@ Result<Ok> define_own_op(OwnOp op, const OwnText& text) {
                     op.parameters.end(), same)) {
       return writer.wrong(
           "the form of '{}' on codes has its operands and parameters, and one result of codes",
-          text.form_of);
+          text.quantizes);
     }
   }
   QC_ASSIGN(op.kernel, add_kernels(writer, op, text));
   const std::string name = op.name;
   QC_TRY(add_own_op(std::move(op)));
   if (!of) return Ok{};
-  OwnOp with_form = *of;
-  with_form.form = find_own_op(name);
-  return add_own_op(std::move(with_form));
+  OwnOp with_codes = *of;
+  with_codes.quantized = find_own_op(name);
+  return add_own_op(std::move(with_codes));
 }
 
 bool has_own_kernels_compiled(const Program& program) {

@@ -14,7 +14,7 @@ struct OwnText {
   std::string units;    // how many units there are, an expression of p; then texts are of one unit
   std::string cuda;     // instead of `c` for GPUs, which give a thread to each unit
   int stack = 1024;     // bytes that the body takes at most
-  std::string form_of;  // of a form on codes: the op in float, "example::peak_hold"
+  std::string quantizes;  // of a form on codes: the op in float, "example::peak_hold"
 };
 
 /// Adds an op with its kernel. `op.name` is "domain::name"; domain, members and kernel are set

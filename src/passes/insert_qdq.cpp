@@ -172,7 +172,7 @@ class Placer {
       } else if (scheme.kind == QScheme::Kind::fixed) {
         QC_TRY(insert_input(node, i, scheme));
       } else if (x == weight_matrices(node)) {
-        QC_TRY(place_matrices(node, i, scheme));
+        QC_TRY(insert_matrices(node, i, scheme));
       } else if (scheme.kind == QScheme::Kind::dynamic) {
         QC_TRY(insert_dynamic(node, i, quantizable, scheme));
       }
@@ -221,7 +221,7 @@ class Placer {
   }
 
   /// Several matrices have one scale together.
-  Result<Ok> place_matrices(Node& node, size_t i, const QScheme& scheme) {
+  Result<Ok> insert_matrices(Node& node, size_t i, const QScheme& scheme) {
     WeightScheme whole = scheme.weight;
     if (whole.granularity != Granularity::tensor) {
       if (whole.granularity == Granularity::group) whole = {};

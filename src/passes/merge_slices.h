@@ -8,9 +8,10 @@
 //     ->  %y = rotary(%x) {of queries and keys}, and the slices of %y
 //
 // The remaining slices read the merged result, where their elements are unchanged. One quantize of
-// the whole value can then follow, so lift_quantize runs once more after this pass. Between codes with static scales,
-// adjacent slices are also dequantized and quantized together, with per-slice scales along the
-// sliced axis. The pass looks only at values with a slice that ends in codes or in such an op.
+// the whole value can then follow, so lift_quantize runs once more after this pass. Between codes
+// with static scales, adjacent slices are also dequantized and quantized together, with per-slice
+// scales along the sliced axis. The pass looks only at values with a slice that ends in codes or in
+// such an op.
 #pragma once
 
 #include "passes/pipeline.h"

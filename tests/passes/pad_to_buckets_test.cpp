@@ -314,7 +314,7 @@ TEST_F(PadToBucketsTest, SmallestPlansOfTwoDimensionsAreFound) {
   Budget budget;
   const auto program = within(&budget, [&] { return make_program(**graph, options); });
   ASSERT_TRUE(program.ok()) << render(program.diag());
-  EXPECT_FALSE(program->positions.empty());
+  EXPECT_FALSE(program->arena_symbols.empty());
   EXPECT_LT(budget.spent(Cost::terms), budget.limit(Cost::terms) / 2);
 }
 

@@ -148,7 +148,7 @@ Result<std::set<std::string>> lowered_digits(const std::string& target,
 
 TEST_F(StoreUnsigned, TargetsDecideHowAllActivationsOfDigitsAreStored) {
   for (const Target& target : all_targets()) {
-    if (!target.parts.empty()) continue;  // its parts decide
+    if (!target.targets.empty()) continue;  // its targets decide
     if (target.device && !has_variants_for(target)) continue;
     SCOPED_TRACE(target.name);
     const bool wanted = target.has("unsigned_codes");

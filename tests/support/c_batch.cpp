@@ -52,7 +52,7 @@ std::string kernels_header(const Symbols& symbols, const Target& target) {
     program.steps.push_back({{}, std::move(call)});
   }
   const Module module = Module::of(std::move(program), target);
-  return "#ifndef QC_ALL_KERNELS\n#define QC_ALL_KERNELS\n" + kernels_text(module.parts, {}) +
+  return "#ifndef QC_ALL_KERNELS\n#define QC_ALL_KERNELS\n" + kernels_text(module.programs, {}) +
          (target.macro.empty() ? "" : "QK_TARGET_END\n") + "#endif\n";
 }
 

@@ -283,7 +283,7 @@ TEST(Place, IntervalsAliveTogetherNeverOverlap) {
       all.push_back({first, first + static_cast<int>(random() % 10),
                      64 * (1 + static_cast<int64_t>(random() % 30))});
     }
-    const int64_t size = position(all, kAlign, 0);
+    const int64_t size = pack_intervals(all, kAlign, 0);
     for (size_t a = 0; a < all.size(); ++a) {
       EXPECT_LE(all[a].offset + all[a].bytes, size);
       for (size_t b = 0; b < a; ++b) {

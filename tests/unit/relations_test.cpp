@@ -189,8 +189,8 @@ TEST(ArenaSymbols, AreNamedApartFromDimensions) {
   auto program = lower(**graph);
   ASSERT_TRUE(program.ok()) << render(program.diag());
   plan(*program, {.smallest = true});
-  ASSERT_FALSE(program->positions.empty());
-  for (const ArenaSymbol& position : program->positions) EXPECT_NE(position.symbol, "at0");
+  ASSERT_FALSE(program->arena_symbols.empty());
+  for (const ArenaSymbol& position : program->arena_symbols) EXPECT_NE(position.symbol, "at0");
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ TEST(SizeTable, NumbersAreThemselvesAndExpressionsStandOnceInTheTable) {
 TEST(SizeTable, PlacesComeFirstAndAreNamedByWhatLiesAbove) {
   Program program;
   program.dims = {{"s", 1, 8, 1}};
-  program.positions = {{"at0", kS * Dim(64)}, {"at1", Dim::symbol("at0") + Dim(128)}};
+  program.arena_symbols = {{"at0", kS * Dim(64)}, {"at1", Dim::symbol("at0") + Dim(128)}};
   SizeTable sizes(program);
   EXPECT_EQ(sizes(Dim::symbol("at1")), "n[1]");
   EXPECT_EQ(sizes(Dim::symbol("at1") + Dim(4)), "n[2]");

@@ -130,7 +130,7 @@ class Sampled {
         std::vector<std::byte> own = params;
         std::vector<const void*> own_in = in;
         void* own_out[1] = {out[0]};
-        const int32_t next = body_.part(own.data(), own_in.data(), own_out, units);
+        const int32_t next = body_.subrange(own.data(), own_in.data(), own_out, units);
         body_.run(own.data(), own_in.data(), own_out);
         ASSERT_GT(next, units[0]);
         units[0] = next;

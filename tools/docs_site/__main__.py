@@ -120,12 +120,12 @@ def navigation(sources):
     """The contents of docs/README.md as mkdocs reads them (JSON is YAML)."""
     records = [tree.RECORDS + "README.md", *(page for page in tree.pages(ROOT) if page.startswith(tree.RECORDS) and not page.endswith("README.md"))]
     nav = [{"quantc": ["README.md", {"The demo": "docs/demo.md"}, {"All pages": tree.INDEX}]}]
-    placed = {"README.md", tree.INDEX, *records}
+    listed = {"README.md", tree.INDEX, *records}
     for section, entries in tree.contents(ROOT):
-        nav.append({section: [{title: page_of(path)} for title, path in entries if path not in placed]})
-        placed |= {path for _, path in entries}
+        nav.append({section: [{title: page_of(path)} for title, path in entries if path not in listed]})
+        listed |= {path for _, path in entries}
     nav.append({"Decisions": records})
-    nav.append({"Files": [page_of(path) for path in sources if path not in placed]})
+    nav.append({"Files": [page_of(path) for path in sources if path not in listed]})
     return nav
 
 

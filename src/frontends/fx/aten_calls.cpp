@@ -8,12 +8,12 @@
 
 namespace qc::fx {
 
-Result<Thing> AtenCalls::call(std::string target, const NamedThings& args, CallForm form,
+Result<Thing> AtenCalls::call(std::string target, const NamedThings& args, CallDetails details,
                               const Loc& loc) {
-  QuantParams& params = form.params;
+  QuantParams& params = details.params;
   if (target == "interpolate") {
     QC_ASSIGN(const AtenCall meant, interpolation(scope_, args, loc));
-    return call(meant.target, meant.args, std::move(form), loc);
+    return call(meant.target, meant.args, std::move(details), loc);
   }
   const QuantParams* operand = quantized_.find(args);
   const std::optional<QuantParams> like = operand ? std::optional(*operand) : std::nullopt;
@@ -24,10 +24,10 @@ Result<Thing> AtenCalls::call(std::string target, const NamedThings& args, CallF
   const bool relu = target.ends_with(kRelu);
   if (relu) target.resize(target.size() - kRelu.size());
   Thing result;
-  if (form.in_place) {
+  if (details.in_place) {
     QC_ASSIGN(result, scope_.call_in_place(target, args, loc));
   } else {
-    QC_ASSIGN(result, scope_.call(target, args, form.returned, loc));
+    QC_ASSIGN(result, scope_.call(target, args, details.returned, loc));
   }
   if (relu) {
     QC_ASSIGN(result, scope_.call("relu.default", {{"self", result}}, {}, loc));
@@ -35,7 +35,7 @@ Result<Thing> AtenCalls::call(std::string target, const NamedThings& args, CallF
   if (params.given()) return quantized_.encode(result, params, loc);
   if (!like) return result;
   QC_ASSIGN(const Thing encoded, quantized_.encode_like(target, result, *like, loc));
-  if (!form.in_place) return encoded;
+  if (!details.in_place) return encoded;
   QC_ASSIGN(Value * value, scope_.tensor(encoded, loc));
   scope_.memory().write(*result.as<CellId>(), value);
   return result;

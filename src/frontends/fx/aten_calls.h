@@ -10,7 +10,7 @@
 namespace qc::fx {
 
 /// How a call differs from a plain one of a function.
-struct CallForm {
+struct CallDetails {
   QuantParams params = {};  // what codes of the result mean, where the call says so
   bool in_place = false;
   Returned returned = {};
@@ -24,7 +24,8 @@ class AtenCalls {
 
   /// Calls an op; with quantized operands, or where the call says so, its result is encoded.
   /// `interpolate`, `quantize` and `dequantize` are targets too, and so is an op with `+relu`.
-  Result<Thing> call(std::string target, const NamedThings& args, CallForm form, const Loc& loc);
+  Result<Thing> call(std::string target, const NamedThings& args, CallDetails details,
+                     const Loc& loc);
   /// The mean over all axes behind the channels as a pool of one element; nothing where the call is
   /// another mean, or where sizes are free, which pools do not take.
   Result<std::optional<Thing>> spatial_mean(const NamedThings& args, const Loc& loc);

@@ -62,9 +62,9 @@ Result<Thing> FunctionCalls::call(const DumpNode& node, const Loc& loc) {
   choose_padding(target, named);
   if (target.ends_with(".other")) rename(named, "dim", "other");
   if (target.starts_with("split_with_sizes")) rename(named, "split_size", "split_sizes");
-  const bool told = call->tells_codes();
+  const bool gives_codes = call->tells_codes();
   const QuantParams params = take_params(named);
-  if (told && !params.given())
+  if (gives_codes && !params.given())
     return error(Code::unsupported, loc, "{} without scale and zero point", node.target);
   if (target == "mean.dim") {
     QC_ASSIGN(const auto pooled, aten_.spatial_mean(named, loc));

@@ -58,7 +58,7 @@ Result<Thing> ModuleCalls::call(const DumpNode& node, const Loc& loc) {
 
 Result<Thing> ModuleCalls::call(const std::string& path, const DumpModule& module,
                                 const Thing& input, const Loc& loc) {
-  const ModuleCall& form = *find_module_call(short_type(module.type));
+  const ModuleCall& call = *find_module_call(short_type(module.type));
   const ModuleKind kind = kind_of(module.type);
   if (kind == ModuleKind::dynamic)
     return aten_.quantized().dynamic_linear(path, module, input, loc);
@@ -67,7 +67,7 @@ Result<Thing> ModuleCalls::call(const std::string& path, const DumpModule& modul
   if (const Item* indices = attribute(module, "return_indices"); indices && indices->boolean)
     return error(Code::unsupported, loc, "pooling that returns indices");
   NamedThings args;
-  for (const auto& [name, source] : form.arguments) {
+  for (const auto& [name, source] : call.arguments) {
     Thing thing;
     if (source == "@") {
       thing = input;
@@ -84,12 +84,12 @@ Result<Thing> ModuleCalls::call(const std::string& path, const DumpModule& modul
   QuantParams params;
   if (kind == ModuleKind::quantized) {
     QC_ASSIGN(params, quant_params(path, module, loc));
-    const bool weights = std::any_of(form.arguments.begin(), form.arguments.end(),
+    const bool weights = std::any_of(call.arguments.begin(), call.arguments.end(),
                                      [](const auto& a) { return a.second == "#weight"; });
     if (weights && !params.given())
       return error(Code::unsupported, loc, "a quantized module without scale and zero point");
   }
-  std::string target = form.target;
+  std::string target = call.target;
   choose_padding(target, args);
   const Item* in_place = attribute(module, "inplace");
   return aten_.call(target, args, {params, in_place && in_place->boolean, {}}, loc);

@@ -238,19 +238,19 @@ class OwnQuantizable final : public OwnBase<OwnQuantizable>, public Quantizable 
  public:
   using OwnBase::OwnBase;
   bool is_float_operand(size_t i) const override {
-    return i < form().inputs.size() && !is_code_type(form().inputs[i].dtype);
+    return i < quantized_op().inputs.size() && !is_code_type(quantized_op().inputs[i].dtype);
   }
 
   Result<Value*> quantized(Quantizer& q) const override {
     if (!q.result()) return q.refuse("its form on codes gives codes, and its readers want f32");
-    const OwnOperand& y = form().outputs[0];
+    const OwnOperand& y = quantized_op().outputs[0];
     if (q.result()->dtype != y.dtype) {
       return q.refuse(fmt::format("its form on codes gives {}, not {}", qc::name(y.dtype),
                                   qc::name(q.result()->dtype)));
     }
     std::vector<Value*> operands;
-    for (size_t i = 0; i < form().inputs.size(); ++i) {
-      const OwnOperand& x = form().inputs[i];
+    for (size_t i = 0; i < quantized_op().inputs.size(); ++i) {
+      const OwnOperand& x = quantized_op().inputs[i];
       if (!is_code_type(x.dtype) || !is_float(state_.op->inputs[i].dtype)) {
         operands.push_back(this->input(i));
         continue;
@@ -267,11 +267,11 @@ class OwnQuantizable final : public OwnBase<OwnQuantizable>, public Quantizable 
     }
     AttrMap attrs{{"to", *q.result()}, {"arithmetic", str(q.arithmetic())}};
     for (const auto& [key, value] : state_.arguments()) attrs.emplace(key, value);
-    return q.emit(form().name, std::move(operands), std::move(attrs));
+    return q.emit(quantized_op().name, std::move(operands), std::move(attrs));
   }
 
  private:
-  const OwnOp& form() const { return *state_.op->form; }
+  const OwnOp& quantized_op() const { return *state_.op->quantized; }
 };
 
 /// The form on codes.
@@ -311,7 +311,7 @@ class OwnOnCodes final : public QuantNodeBase<OwnOnCodes> {
 std::unique_ptr<Node> make_node(const std::string& name) {
   std::shared_ptr<const OwnOp> op = find_own_op(name);
   if (op->on_codes) return std::make_unique<OwnOnCodes>(std::move(op));
-  if (op->form) return std::make_unique<OwnQuantizable>(std::move(op));
+  if (op->quantized) return std::make_unique<OwnQuantizable>(std::move(op));
   return std::make_unique<OwnNode>(std::move(op));
 }
 
@@ -387,7 +387,7 @@ Result<Ok> add_own_op(OwnOp given) {
               .min_inputs = static_cast<int>(op->inputs.size()),
               .max_inputs = static_cast<int>(op->inputs.size()),
               .outputs = static_cast<int>(op->outputs.size()),
-              .traits = op->on_codes || op->form ? 0u : uint32_t{kQuantizedInFloat},
+              .traits = op->on_codes || op->quantized ? 0u : uint32_t{kQuantizedInFloat},
               .summary = op->summary};
   const bool fresh = !find_own_op(op->name);
   std::vector<ImportRow> rows;

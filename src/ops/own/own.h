@@ -61,11 +61,11 @@ struct OwnOp {
   std::function<Result<Ok>(const OwnArguments&, const std::vector<const Tensor*>&,
                            std::vector<Tensor>&)>
       evaluate;
-  std::string kernel;                 // a kernel that was added (kernels/added.h)
-  std::vector<OwnMember> members;     // of its parameter struct, in order
-  bool on_codes = false;              // the form of another op: its result is codes
-  std::shared_ptr<const OwnOp> form;  // the form of this op on codes; null where it has none
-  OpInfo info = {};                   // made when the op is added
+  std::string kernel;                      // a kernel that was added (kernels/added.h)
+  std::vector<OwnMember> members;          // of its parameter struct, in order
+  bool on_codes = false;                   // the form of another op: its result is codes
+  std::shared_ptr<const OwnOp> quantized;  // the form of this op on codes; null where it has none
+  OpInfo info = {};                        // made when the op is added
 };
 
 /// Whether values of this type are codes in a form on codes.
