@@ -11,12 +11,27 @@ MACHINES = {"": "portable", "cuda": "cuda", "block": "block", "mma": "mma", "wgm
 ARENA_ONLY = {"qattention", "qconv", "qgemm", "qtile"}
 
 
-def kernels():
+def kernel_folders():
+    """(folder, its kernels)."""
     structs = {}
     for header in sorted(ROOT.glob("kernels/*/*.h")):
         structs.update(kernel_tables.read_structs(header.read_text(), header))
     for path in sorted(ROOT.glob("kernels/*/kernels.sig")):
-        yield from kernel_tables.signatures(path, structs)
+        yield path.parent.name, kernel_tables.signatures(path, structs)
+
+
+def kernels():
+    for _, own in kernel_folders():
+        yield from own
+
+
+def write_made_headers(folder):
+    """What the build makes of signatures for split.c."""
+    for name, own in kernel_folders():
+        if text := kernel_tables.operands(name, own):
+            header = folder / "kernels" / name / "operands.h"
+            header.parent.mkdir(parents=True, exist_ok=True)
+            header.write_text(text)
 
 
 def bodies():
@@ -72,6 +87,7 @@ def launch(kernel, symbol, machine, vector_width, split):
 
 def write(folder, wanted=None):
     """The sources, for the symbols that are wanted (None: all); returns their names."""
+    write_made_headers(folder)
     found = {}
     for name, file, kernel, symbol, machine, vector_width, split in bodies():
         if wanted is None or symbol in wanted:

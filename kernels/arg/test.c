@@ -29,7 +29,7 @@ static void extremes(int largest) {
 static void sorted(void) {
   qk_sort_params p;
   int8_t *x, *values, expected[64];
-  int64_t *positions, positions[64];
+  int64_t *positions, expected_positions[64];
   int32_t* scratch;
   p.outer = qk_random_in(1, 3), p.n = qk_random_in(1, 7), p.inner = qk_random_in(1, 3);
   p.k = qk_random_in(1, p.n), p.descending = qk_random_in(0, 1);
@@ -49,13 +49,13 @@ static void sorted(void) {
       }
       if (before >= p.k) continue;
       expected[(r / p.inner * p.k + before) * p.inner + r % p.inner] = row[k * p.inner];
-      positions[(r / p.inner * p.k + before) * p.inner + r % p.inner] = k;
+      expected_positions[(r / p.inner * p.k + before) * p.inner + r % p.inner] = k;
     }
   }
   qk_sort_i8(&p, x, values, positions, scratch);
   qk_expect_same("sorted", values, expected, (size_t)(p.outer * p.k * p.inner), &p.outer, 5);
-  qk_expect_same("positions", positions, positions, 8 * (size_t)(p.outer * p.k * p.inner), &p.outer,
-                 5);
+  qk_expect_same("positions", positions, expected_positions, 8 * (size_t)(p.outer * p.k * p.inner),
+                 &p.outer, 5);
 }
 
 static void bins(void) {

@@ -9,7 +9,7 @@ QK_UNIT int32_t qk_qtile_mma_shared(const qk_qtile_params* p) { return qk_mma_ti
 #if defined(__CUDA_ARCH__)
 
 /* Where a warp has all terms, a thread has pairs of columns (qk_mma_row_of) of every eighth row. */
-QK_UNIT qk_mma_writing qk_mma_own_writing(const qk_mma_shape shape, const qk_mma_warp own_warp,
+QK_UNIT qk_mma_writing qk_mma_own_writing(const qk_mma_shape shape, const qk_mma_warp_tile own_warp,
                                           const qk_mma_tile tile) {
   const int32_t wide = shape.columns / shape.warps_n;
   const qk_mma_writing w = {shape.rows / shape.warps_m / 8, wide / 16, 8,
@@ -19,7 +19,8 @@ QK_UNIT qk_mma_writing qk_mma_own_writing(const qk_mma_shape shape, const qk_mma
 }
 /* Where warps divide the terms, accumulators meet in shared memory: a thread takes four neighbours.
  */
-QK_UNIT qk_mma_writing qk_mma_joint_writing(const qk_mma_shape shape, const qk_mma_warp own_warp,
+QK_UNIT qk_mma_writing qk_mma_joint_writing(const qk_mma_shape shape,
+                                            const qk_mma_warp_tile own_warp,
                                             const qk_mma_tile tile) {
   const int32_t high = shape.rows / shape.warps_m, quads = shape.columns / shape.warps_n / 4;
   const int32_t thread = own_warp.k_step * 32 + own_warp.lane,
@@ -29,7 +30,7 @@ QK_UNIT qk_mma_writing qk_mma_joint_writing(const qk_mma_shape shape, const qk_m
                             tile.row + own_warp.row + thread / quads};
   return w;
 }
-QK_UNIT qk_mma_writing qk_mma_writing_of(const qk_mma_shape shape, const qk_mma_warp own_warp,
+QK_UNIT qk_mma_writing qk_mma_writing_of(const qk_mma_shape shape, const qk_mma_warp_tile own_warp,
                                          const qk_mma_tile tile) {
   return qk_mma_is_direct(shape) ? qk_mma_own_writing(shape, own_warp, tile)
                                  : qk_mma_joint_writing(shape, own_warp, tile);
@@ -37,7 +38,7 @@ QK_UNIT qk_mma_writing qk_mma_writing_of(const qk_mma_shape shape, const qk_mma_
 
 /* The parts of accumulators that warps have meet in shared memory and become results. */
 QK_UNIT void qk_mma_finish_joint(const qk_qtile_params* p, const qk_mma_shape shape,
-                                 const qk_mma_warp own_warp, const qk_mma_writing w,
+                                 const qk_mma_warp_tile own_warp, const qk_mma_writing w,
                                  int32_t (*accumulators)[8][4], unsigned char* shared,
                                  const qk_q_epilogue* e, const qk_q_four* four,
                                  const uint32_t* others) {
@@ -75,7 +76,7 @@ QK_UNIT void qk_mma_finish_joint(const qk_qtile_params* p, const qk_mma_shape sh
 QK_UNIT void qk_mma_tile_on_device(const qk_qtile_params* p, const qk_mma_shape shape, int64_t unit,
                                    const void* x, const uint8_t* w, const qk_q_epilogue* e) {
   extern __shared__ __align__(128) unsigned char qk_mma_memory_of_tile[];
-  const qk_mma_warp own_warp = qk_mma_warp_of(shape);
+  const qk_mma_warp_tile own_warp = qk_mma_warp_tile_of(shape);
   const qk_mma_tile tile = qk_mma_tile_of(p, unit);
   const int32_t steps = qk_mma_depth(p) / shape.chunk,
                 all = steps * (shape.chunk / 32 / own_warp.k_steps);

@@ -165,13 +165,13 @@ QK_UNIT void qk_mma_fetch(const qk_qtile_params* p, const qk_mma_shape shape,
 }
 
 /* Which part of a tile a warp has: rows, columns and terms of a chunk. */
-typedef struct qk_mma_warp {
+typedef struct qk_mma_warp_tile {
   int32_t lane, row, column, k_step, k_steps;
-} qk_mma_warp;
+} qk_mma_warp_tile;
 
-QK_UNIT qk_mma_warp qk_mma_warp_of(const qk_mma_shape shape) {
+QK_UNIT qk_mma_warp_tile qk_mma_warp_tile_of(const qk_mma_shape shape) {
   const int32_t warp = (int32_t)threadIdx.x >> 5, parts = shape.warps_m * shape.warps_n;
-  qk_mma_warp own_warp;
+  qk_mma_warp_tile own_warp;
   own_warp.lane = (int32_t)threadIdx.x & 31;
   own_warp.row = warp % shape.warps_m * (shape.rows / shape.warps_m);
   own_warp.column = warp / shape.warps_m % shape.warps_n * (shape.columns / shape.warps_n);
@@ -187,14 +187,14 @@ typedef struct qk_mma_fragments {
 
 /* Those of step `k_step` of the chunk at `from`: 16 rows, and 16 columns. */
 QK_UNIT void qk_mma_load_rows(qk_mma_fragments* f, const qk_mma_shape shape,
-                              const qk_mma_warp own_warp, uint32_t from, int32_t k_step,
+                              const qk_mma_warp_tile own_warp, uint32_t from, int32_t k_step,
                               int32_t m) {
   const int32_t lane = own_warp.lane, vector = (own_warp.k_step + k_step * own_warp.k_steps) * 2;
   qk_mma_load4(f->a[m], from + qk_mma_at(own_warp.row + m * 16 + (lane & 15), vector + (lane >> 4),
                                          shape.chunk));
 }
 QK_UNIT void qk_mma_load_columns(qk_mma_fragments* f, const qk_mma_shape shape,
-                                 const qk_mma_warp own_warp, uint32_t from, int32_t k_step,
+                                 const qk_mma_warp_tile own_warp, uint32_t from, int32_t k_step,
                                  int32_t n) {
   const int32_t lane = own_warp.lane, vector = (own_warp.k_step + k_step * own_warp.k_steps) * 2;
   const uint32_t w = from + (uint32_t)(shape.rows * shape.chunk);
@@ -204,8 +204,8 @@ QK_UNIT void qk_mma_load_columns(qk_mma_fragments* f, const qk_mma_shape shape,
 QK_UNIT int32_t qk_mma_high(const qk_mma_shape shape) { return shape.rows / shape.warps_m / 16; }
 QK_UNIT int32_t qk_mma_wide(const qk_mma_shape shape) { return shape.columns / shape.warps_n / 16; }
 
-QK_UNIT void qk_mma_load(qk_mma_fragments* f, const qk_mma_shape shape, const qk_mma_warp own_warp,
-                         uint32_t from, int32_t k_step) {
+QK_UNIT void qk_mma_load(qk_mma_fragments* f, const qk_mma_shape shape,
+                         const qk_mma_warp_tile own_warp, uint32_t from, int32_t k_step) {
 #pragma unroll
   for (int32_t m = 0; m < qk_mma_high(shape); ++m)
     qk_mma_load_rows(f, shape, own_warp, from, k_step, m);
@@ -229,7 +229,7 @@ QK_UNIT void qk_mma_await(const qk_mma_shape shape) {
  * waits for the other, and chunks after them copied. `at` counts steps of all chunks. Behind the
  * last there is nothing: what is loaded then is not used. */
 QK_UNIT void qk_mma_multiply_step(const qk_qtile_params* p, const qk_mma_shape shape,
-                                  const qk_mma_warp own_warp, const qk_mma_block* block,
+                                  const qk_mma_warp_tile own_warp, const qk_mma_block* block,
                                   int32_t steps, int32_t at, const qk_mma_fragments* now,
                                   qk_mma_fragments* next, int32_t (*accumulators)[8][4]) {
   const int32_t k_steps = shape.chunk / 32 / own_warp.k_steps, step = at / k_steps;

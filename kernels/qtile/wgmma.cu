@@ -14,7 +14,7 @@ QK_UNIT void qk_wgmma_tile_on_device(const qk_qtile_params* p, const qk_mma_shap
                                      int64_t unit, const void* x, const uint8_t* w,
                                      const qk_q_epilogue* e) {
   extern __shared__ __align__(1024) unsigned char qk_wgmma_memory[];
-  const qk_mma_warp own_warp = qk_wg_warp_of(shape);
+  const qk_mma_warp_tile own_warp = qk_wg_warp_of(shape);
   const qk_mma_tile tile = qk_mma_tile_of(p, unit);
   const int32_t steps = qk_mma_depth(p) / shape.chunk, ahead = shape.stages - 2;
   const int32_t groups = shape.columns / shape.warps_n / 64;

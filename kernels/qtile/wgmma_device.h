@@ -71,14 +71,14 @@ QK_UNIT void qk_wg_keep(int32_t* d, int32_t count) {
 }
 
 /* The first row and column of a warp's part of a tile; of its rows it has 16 of every 64. */
-QK_UNIT qk_mma_warp qk_wg_warp_of(const qk_mma_shape shape) {
+QK_UNIT qk_mma_warp_tile qk_wg_warp_of(const qk_mma_shape shape) {
   const int32_t warp = (int32_t)threadIdx.x >> 5, high = shape.warps_m / 4;
-  qk_mma_warp own_warp;
+  qk_mma_warp_tile own_warp;
   own_warp.lane = (int32_t)threadIdx.x & 31;
   own_warp.row = warp / 4 % high * (shape.rows / high);
   own_warp.column = warp / 4 / high * (shape.columns / shape.warps_n);
   own_warp.k_step = 0;
-  own_warp.swizzle = 1;
+  own_warp.k_steps = 1;
   return own_warp;
 }
 
@@ -104,7 +104,7 @@ QK_UNIT void qk_wg_await(const qk_mma_shape shape) {
 }
 
 /* Multiplies a chunk. */
-QK_UNIT void qk_wg_chunk(const qk_mma_shape shape, const qk_mma_warp own_warp, uint32_t from,
+QK_UNIT void qk_wg_chunk(const qk_mma_shape shape, const qk_mma_warp_tile own_warp, uint32_t from,
                          int without_sign, int32_t (*accumulators)[8][4]) {
   const int32_t blocks = shape.rows / (shape.warps_m / 4) / 64;
   const int32_t groups = shape.columns / shape.warps_n / 64;
