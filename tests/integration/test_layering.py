@@ -171,7 +171,7 @@ def test_scratch_and_constants_of_bodies_are_for_variants(root):
                 found += [f"{path.relative_to(root)}: {m}" for m in re.findall(r"\bQK_[A-Z]\w*", text) if m not in allowed]
                 between |= {path.stem} if re.search(r"\bl\.scratch\(", text) else set()
     assert found == []
-    assert between == {"create", "fit", "loop", "resize"}
+    assert between == {"create", "pad_or_trim", "loop", "resize"}
 
 
 def title(kernel: str) -> str:

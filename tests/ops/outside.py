@@ -166,7 +166,7 @@ def resized(x):
     return onnx_node("Resize", {"x": x, "roi": None, "scales": None, "sizes": np.array([2, 13, 11], np.int64)}, mode="linear")
 
 
-def rotated(x, cos, sin, interleaved):
+def half_rotated(x, cos, sin, interleaved):
     n = x.shape[-1]
     if interleaved:
         partner = np.stack([-x[..., 1::2], x[..., 0::2]], -1).reshape(x.shape)
@@ -177,7 +177,7 @@ def rotated(x, cos, sin, interleaved):
 
 def rotated(x, c, s):
     x, c, s = wide(x), wide(c), wide(s)
-    return [rotated(rotated(x, c, s, False), s, c, True)]
+    return [half_rotated(half_rotated(x, c, s, False), s, c, True)]
 
 
 def softmax(x, axis):
@@ -266,7 +266,7 @@ ANSWERS = {
     ("rotary", "angles of every position, all heads alike"):
         ([(*f32(2, 3, 5, 6), 1), (*f32(2, 1, 5, 6), 2), (*f32(1, 1, 5, 6), 3)], rotated, 1e-6),
     ("rotary", "half precision"):
-        ([("f16", (3, 4), 1), ("f16", (3, 4), 2), ("f16", (4,), 3)], lambda x, c, s: [rotated(wide(x), wide(c), wide(s), False)], 1e-3),
+        ([("f16", (3, 4), 1), ("f16", (3, 4), 2), ("f16", (4,), 3)], lambda x, c, s: [half_rotated(wide(x), wide(c), wide(s), False)], 1e-3),
     ("softmax", "along every axis"): ([(*f32(3, 34, 5), 9)], softmaxes, 1e-6),
     ("softmax", "of f16, in f32"): ([("f16", (3, 20), 10)], lambda x: [softmax(x, 1)], 1e-3),
     ("softmax", "qsoftmax along another axis, channels last as well"): ([("i8", (2, 5, 3), 4)], coded_softmax, 0),

@@ -63,7 +63,7 @@ def test_products_are_merged(quantc, folder, rules):
     assert "merge_products: 5 products became 2" in remarks
     assert ops.count("quantize_dynamic") == (0 if rules == "weights" else 4), ops
     before, _ = nodes(quantc, folder, rules, *without([*PASSES, "fuse_quantize"]))
-    assert before.count("qlinear") == 7 and before.count("quantize_dynamic") == (0 if rules == "weights" else 7)
+    assert before.count("qlinear") == 7 and before.count("quantize_dynamic") == (0 if rules == "weights" else 4)  # equal ones of a value are one
 
 
 # Rules of queries, keys and values that keep them apart, and what explain says of each pair.

@@ -32,6 +32,10 @@ std::string quote_nonfinite(std::string_view text) {
   return out;
 }
 
+/// simdjson asks for the processor when it is first used, in a function that lets no exception out:
+/// it does so before main, when no budget ends and memory is there.
+[[maybe_unused]] const bool kDetected = !simdjson::get_active_implementation()->name().empty();
+
 }  // namespace
 
 Diag Json::broken(std::string_view expected) const {
