@@ -46,7 +46,8 @@ Result<Ok> check(const std::string& pass, const fs::path& file, bool bless) {
   if (text.starts_with(kTarget)) first.ignore(kTarget.size()) >> name;
   QC_ASSIGN(const Target target, find_target(name));
   QC_ASSIGN(auto graph, parse(text, {.file = file.string(), .side = nullptr}));
-  for (int64_t most = 0; first >> dim >> most;) graph->dim_ranges[dim] = {1, most};
+  for (int64_t most = 0; first >> dim >> most;)
+    graph->dim_ranges[dim] = {.min = 1, .max = most, .hint = std::nullopt};
   QC_ASSIGN(const Program program, after(*graph, target, pass));
   QC_TRY(verify(program));
   const std::string printed = str(program);
