@@ -51,9 +51,9 @@ class GraphEditor {
   Expected<std::vector<ValueId>> insert(const std::string& op, const std::vector<ValueId>& inputs,
                                         const std::map<std::string, std::string>& attributes = {},
                                         const std::string& name = "");
-  /// Whoever reads `from` reads `to` afterwards, but for nodes that `to` is computed by.
+  /// Makes all readers of `from` read `to`, except for the nodes that compute `to`.
   Expected<Done> replace(ValueId from, ValueId to);
-  /// Removes the node that makes this value. Nobody may read any of its results.
+  /// Removes the node that makes this value; its results must have no readers.
   Expected<Done> erase(ValueId result);
 
  private:

@@ -18,7 +18,7 @@ QN_FN float qn_reflect(float x, float low, float high) {
   return fmodf(times, 2.0f) == 0.0f ? extra + low : span - extra + low;
 }
 
-/* x as PyTorch moves it into an axis of `size` elements. */
+/* The coordinate x, clipped or reflected into an axis of `size` elements as PyTorch does. */
 QN_FN float qn_bring_inside(float x, int32_t size, int outside, int corners) {
   const float last = (float)(size - 1);
   float y = x;

@@ -21,7 +21,8 @@ QK_INLINE int32_t qk_pool_units(qk_pool_box p) {
   if (!p.nhwc) return *p.n * *p.c;
   return *p.n * (p.adaptive ? 1 : (int32_t)qk_pool_volume(p.out));
 }
-/* `x` and `y` are by how many elements input and result move on. */
+/* Narrows a call to a range of units; x and y are the elements by which input and result advance.
+ */
 QK_INLINE int32_t qk_pool_subrange(qk_pool_box p, const int32_t* units, ptrdiff_t* x,
                                    ptrdiff_t* y) {
   const ptrdiff_t inputs = qk_pool_volume(p.in), outputs = qk_pool_volume(p.out);

@@ -264,7 +264,7 @@ DType RuleWriter::operand_type(Node& n, const std::vector<size_t>& operands) con
   return narrow_;
 }
 
-/// Of operand i of the node and of those that share its rule.
+/// The format of operand i, for this node and all nodes that share its rule.
 Result<RuleWriter::ValueFormat> RuleWriter::operand_format(Node& n, size_t i, DType dtype) const {
   const auto& group = targets_.group(n).nodes;
   if (const auto it = formats_.find(n.input(i));

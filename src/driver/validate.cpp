@@ -99,8 +99,8 @@ Result<Ok> compare_layers(const Graph& graph, const Options& options, const std:
   return Ok{};
 }
 
-/// What belongs to sample `i` of an array that holds all of them along axis 0, or along an axis in
-/// front of the result's own; nothing where its shape is another.
+/// Sample `i` of an array that holds all samples along axis 0, or along an extra axis in front of
+/// the result's axes; nothing if the shapes do not match.
 std::optional<Tensor> part_of(const Tensor& all, int64_t i, int64_t count,
                               const std::vector<int64_t>& shape) {
   if (count == 1) return all;

@@ -64,7 +64,8 @@ class Watched {
     int64_t axis = 0;
     Observer seen{false};
   };
-  /// What the readers of a value let pass; `open` where one reads everything.
+  /// The lower bound below which no reader tells elements of a value apart; `open` if some reader
+  /// has none.
   struct Floor {
     double at = 0;
     bool found = false, open = false;

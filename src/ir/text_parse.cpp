@@ -170,7 +170,7 @@ class Parser {
       QC_ASSIGN(contents, r_.elements(dtype, shape));
     }
     ConstId id = pool.add(contents, name);
-    // Interning must not make one constant of two that the text keeps apart.
+    // Constants that the text lists apart stay apart, even if their contents are equal.
     if (!used_.emplace(id, true).second) {
       id = pool.add_lazy(dtype, shape, name, [contents]() -> Result<Tensor> { return contents; });
       used_[id] = true;

@@ -1,5 +1,5 @@
-// What ends for want of memory or budget, wherever that is: graphs stay whole, what they share
-// stays right, and the same work done again gives the same answer.
+// Memory or budget may run out at any allocation: graphs then stay valid, shared constants and
+// caches stay consistent, and the same work done again gives the same answer.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

@@ -10,7 +10,8 @@
 namespace qc {
 namespace {
 
-/// Multiply-accumulates, and as many for each element that is moved as vectors do at once.
+/// The cost of a call in multiply-accumulates. Moving an element counts as 16 of them, which a
+/// vector does at once.
 int64_t work_of(const Program& program, const Call& call) {
   constexpr int64_t kPerElement = 16;
   int64_t out = call.macs;

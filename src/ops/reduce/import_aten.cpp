@@ -16,8 +16,8 @@ Result<AttrMap> axes_of(const Import& m) {
   return AttrMap{{"axes", axes}, {"keepdims", keepdims}};
 }
 
-/// A rank-0 tensor accepts axis 0 and -1, which reduce nothing. Axes count from the front and stand
-/// in order, however they are written.
+/// Normalises the axes: counted from the front and sorted. A rank-0 tensor accepts axes 0 and -1,
+/// which reduce nothing.
 Result<Value*> reduce(const Import& m, const char* op, Value* x, AttrMap attrs) {
   Ints axes = std::get<Ints>(attrs.at("axes"));
   if (x->rank() == 0) axes.clear();
