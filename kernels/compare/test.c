@@ -1,29 +1,8 @@
 /* Comparisons with every way of broadcasting, of NaN too, against one loop.
  * run gcc PORTABLE */
 #include "kernels/common/testing.h"
+#include "kernels/common/testing_broadcast.h"
 #include "kernels/compare/portable.c"
-
-/* Sizes of a result and strides of operands: each axis is walked or repeated. */
-static int32_t shape(int32_t* rank, int32_t* dims, int32_t (*steps)[8], int32_t* sizes, int n) {
-  int32_t all = 1;
-  *rank = qk_random_in(1, 4);
-  for (int j = 0; j < n; ++j) sizes[j] = 1;
-  for (int d = *rank - 1; d >= 0; --d) {
-    dims[d] = qk_random_in(1, 6);
-    all *= dims[d];
-    for (int j = 0; j < n; ++j) {
-      steps[j][d] = qk_random() % 3 ? sizes[j] : 0;
-      if (steps[j][d]) sizes[j] *= dims[d];
-    }
-  }
-  return all;
-}
-/* Where element `at` of the result has its operand. */
-static int32_t position(int32_t at, int32_t rank, const int32_t* dims, const int32_t* steps) {
-  int32_t out = 0;
-  for (int d = rank - 1; d >= 0; at /= dims[d--]) out += at % dims[d] * steps[d];
-  return out;
-}
 
 /* clang-format off */
 #define FUNCTIONS(X) \
@@ -36,8 +15,8 @@ static int32_t position(int32_t at, int32_t rank, const int32_t* dims, const int
   static void wanted_##op##_##s(const qk_broadcast2_params* p, const T* a, const T* b, int32_t n, \
                                 uint8_t* y) {                                                     \
     for (int32_t at = 0; at < n; ++at)                                                            \
-      y[at] =                                                                                     \
-          a[position(at, p->rank, p->dims, p->a)] SIGN b[position(at, p->rank, p->dims, p->b)];   \
+      y[at] = a[qk_broadcast_position(at, p->rank, p->dims, p->a)] SIGN                           \
+          b[qk_broadcast_position(at, p->rank, p->dims, p->b)];                                   \
   }                                                                                               \
   static T* random_##op##_##s(int32_t n) {                                                        \
     T* x = (T*)(void*)qk_random_bytes(sizeof(T) * (size_t)n);                                     \
@@ -50,7 +29,7 @@ FUNCTIONS(DEFINE_WANTED)
   static void check_##op##_##s(void) {                                                   \
     qk_broadcast2_params p;                                                              \
     int32_t steps[2][8], sizes[2];                                                       \
-    const int32_t all = shape(&p.rank, p.dims, steps, sizes, 2);                         \
+    const int32_t all = qk_random_broadcast(&p.rank, p.dims, steps, sizes, 2);           \
     T *a = random_##op##_##s(sizes[0]), *b = random_##op##_##s(sizes[1]);                \
     uint8_t *y = qk_random_bytes((size_t)all), *expected = qk_random_bytes((size_t)all); \
     memcpy(p.a, steps[0], sizeof p.a);                                                   \

@@ -1,29 +1,8 @@
 /* Sums and products of codes of every type with broadcasting, against the scalar formulas.
  * run gcc PORTABLE */
 #include "kernels/common/testing.h"
+#include "kernels/common/testing_broadcast.h"
 #include "kernels/qbinary/portable.c"
-
-/* Sizes of a result and strides of operands: each axis is walked or repeated. */
-static int32_t shape(int32_t* rank, int32_t* dims, int32_t (*steps)[8], int32_t* sizes, int n) {
-  int32_t all = 1;
-  *rank = qk_random_in(1, 4);
-  for (int j = 0; j < n; ++j) sizes[j] = 1;
-  for (int d = *rank - 1; d >= 0; --d) {
-    dims[d] = qk_random_in(1, 6);
-    all *= dims[d];
-    for (int j = 0; j < n; ++j) {
-      steps[j][d] = qk_random() % 3 ? sizes[j] : 0;
-      if (steps[j][d]) sizes[j] *= dims[d];
-    }
-  }
-  return all;
-}
-/* Where element `at` of the result has its operand. */
-static int32_t position(int32_t at, int32_t rank, const int32_t* dims, const int32_t* steps) {
-  int32_t out = 0;
-  for (int d = rank - 1; d >= 0; at /= dims[d--]) out += at % dims[d] * steps[d];
-  return out;
-}
 
 static int32_t any_code(int32_t type) {
   return type == QK_I8    ? qk_random_in(-128, 127)
@@ -44,7 +23,7 @@ int main(void) {
     int32_t steps[2][8], sizes[2], all;
     void *a, *b, *y, *expected;
     memset(&p, 0, sizeof p);
-    all = shape(&p.rank, p.dims, steps, sizes, 2);
+    all = qk_random_broadcast(&p.rank, p.dims, steps, sizes, 2);
     memcpy(p.a, steps[0], sizeof p.a);
     memcpy(p.b, steps[1], sizeof p.b);
     p.type_a = qk_random_in(QK_I8, QK_U16), p.type_b = qk_random_in(QK_I8, QK_U16);
@@ -56,8 +35,10 @@ int main(void) {
     for (int op = 0; op < 2; ++op) {
       y = qk_random_bytes(2 * (size_t)all), expected = qk_random_bytes(2 * (size_t)all);
       for (int32_t at = 0; at < all; ++at) {
-        const int32_t ca = qk_load_code(a, p.type_a, position(at, p.rank, p.dims, p.a));
-        const int32_t cb = qk_load_code(b, p.type_b, position(at, p.rank, p.dims, p.b));
+        const int32_t ca =
+            qk_load_code(a, p.type_a, qk_broadcast_position(at, p.rank, p.dims, p.a));
+        const int32_t cb =
+            qk_load_code(b, p.type_b, qk_broadcast_position(at, p.rank, p.dims, p.b));
         const int32_t code = op ? qn_mul_codes(ca, cb, p.za, p.zb, p.ra, p.zero, p.lo, p.hi)
                                 : qn_add_codes(ca, cb, p.za, p.zb, p.ra, p.rb, p.zero, p.lo, p.hi);
         qk_store_code(expected, p.type_y, at, code);
